@@ -1,0 +1,70 @@
+// The formulation contract: the equations of motion as x' = f(t, x), and the way back to bodies and joints.
+//
+// A formulation owns the workspace and the linear solvers of a run. Integrators see `Ode` and nothing else; the driver sees
+// `Formulation`. Evaluations are kept: asking again for the same (t, x) costs a comparison.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "../system/tables.hpp"
+#include "../system/workspace.hpp"
+
+namespace linkwork {
+
+// How an evaluation, a step or a run ended. The texts with the cure are in results.py (class Status).
+enum class Status : int {
+    success = 0,
+    stopped,           // an event asked for it
+    interrupted,       // Ctrl-C
+    step_too_small,    // the step fell below round-off of t
+    too_many_steps,
+    singular_position, // constraint Jacobian lost rank
+    position_lost,     // positions could not be brought back onto the constraints
+    not_finite,        // a force or an acceleration is not a finite number
+    user_error,        // a function of the user raised
+};
+
+struct Ode {
+    virtual ~Ode() = default;
+    virtual int size() const = 0;
+    virtual Status calc_rate(double t, const double* x, double* rate) = 0; // rate = f(t, x)
+};
+
+struct Motion { // one state in full, valid until the next call
+    const double *q, *v, *a, *lambda;
+};
+
+enum class Change { none, small, chart }; // what `correct` did: nothing; moved x a little; x means something else now
+
+struct FormulationFacts {
+    long evaluations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
+    long position_iterations = 0;
+    double condition = 0; // last condition estimate of the partition (partitioning) or of the chart
+};
+
+struct Formulation : Ode {
+    // Opens the run (or a new chart) at a state that satisfies the constraints; writes x.
+    virtual Status start(double t, const double* q, const double* v, double* x) = 0;
+    // q, v, a, lambda of (t, x)
+    virtual Status lift(double t, const double* x, Motion& motion) = 0;
+    // Called once per accepted step: updates the memory, projects, repartitions. May change x; says what it did.
+    virtual Status correct(double t, double* x, Change& change) = 0;
+    // Which entries of x are positions (0) and which velocities (1), for tolerances per kind.
+    virtual void fill_kinds(int* kinds) const = 0;
+    virtual FormulationFacts facts() const = 0;
+    virtual Workspace& workspace() = 0;
+};
+
+struct FormulationOptions {
+    std::string linear = "topology";
+    double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
+    double position_tolerance = 1e-12; // on corrections of positions, relative to 1 m or 1 rad
+    double rank_tolerance = 1e-9;
+    double repartition_growth = 1.25; // the 25 % rule
+};
+
+// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection"
+std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables, const FormulationOptions& options);
+
+} // namespace linkwork

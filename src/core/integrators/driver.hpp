@@ -1,0 +1,69 @@
+// The driver: the only place where steps are accepted, corrected and stored, and events are found.
+#pragma once
+
+#include <vector>
+
+#include "contract.hpp"
+
+namespace linkwork {
+
+enum class EventAction : int { record = 0, stop = 1, change = 2 };
+
+struct EventSpec {
+    int direction = 0; // +1 rising, -1 falling, 0 both
+    EventAction action = EventAction::record;
+};
+
+// What the run asks of the outside. All may be left empty. Called between steps only, never inside one, except `events`.
+struct Hooks {
+    void* context = nullptr;
+    // progress and Ctrl-C, at most every 50 ms; false ends the run as interrupted
+    bool (*tick)(void* context, double t) = nullptr;
+    // values of all event functions at a state; false: the user's function raised
+    bool (*events)(void* context, double t, const double* q, const double* v, double* values) = nullptr;
+    // action `change`: may write new q and v (the driver restarts from them); false: raised. stop: end the run here
+    bool (*change)(void* context, int event, double t, double* q, double* v, bool* stop) = nullptr;
+    // callback after every accepted step; false: raised; stop: end the run here
+    bool (*step)(void* context, double t, const double* q, const double* v, bool* stop) = nullptr;
+};
+
+struct DriverOptions {
+    double t_start = 0, t_end = 1;
+    double first_step = 0; // 0: found
+    double max_step = 0;   // 0: none
+    double fixed_step = 0; // 0: adaptive
+    long max_steps = 10'000'000;
+    std::vector<double> output; // times wanted; empty: accepted steps only
+    std::vector<EventSpec> events;
+};
+
+struct Records { // structure of arrays, one row per stored state; grown in large pieces, outside the step
+    std::vector<double> t, q, v, a, lambda;
+};
+
+struct EventRecord {
+    int event;
+    double t;
+};
+
+struct RunFacts {
+    long steps = 0, rejected = 0, restarts = 0;
+    double wall_time = 0, smallest_step = 0, largest_step = 0;
+    double closest_pivot = 1; // smallest relative pivot met and when: how near the run came to a singular position
+    double closest_pivot_time = 0;
+};
+
+struct Run {
+    Status status = Status::success;
+    double t_reached = 0;
+    Records steps;  // every accepted step
+    Records output; // the requested times
+    std::vector<EventRecord> events;
+    std::vector<double> event_q, event_v; // state at each event record
+    RunFacts facts;
+};
+
+Run run(Formulation& formulation, Integrator& integrator, const Tables& tables, const double* q, const double* v,
+        const DriverOptions& options, const Hooks& hooks);
+
+} // namespace linkwork

@@ -1,0 +1,44 @@
+// The equations of motion on one state: each function is one stage, reads the stages above it and writes its own arrays.
+//
+//   M v' + J^T lambda = f(t, q, v)        J = Phi_q N(q), q' = N(q) v
+//   J v' = gamma(t, q, v)                 [serban (3), (23): the Euler parameters' normalization eliminated inside the body]
+//
+// M is constant and block diagonal in these coordinates: diag(m I, inertia) per body.
+#pragma once
+
+#include "tables.hpp"
+#include "workspace.hpp"
+
+namespace linkwork {
+
+void set_position(const Tables& tables, const double* q, Workspace& w);         // pose
+void set_velocity(const Tables& tables, const double* v, Workspace& w);         // twist (needs pose)
+void calc_constraints(const Tables& tables, double t, Workspace& w);            // phi
+void calc_jacobian(const Tables& tables, Workspace& w);                         // jacobian
+void calc_velocity_target(const Tables& tables, double t, Workspace& w);        // target = -Phi_t
+void calc_gamma(const Tables& tables, double t, Workspace& w);                  // gamma
+void calc_forces(const Tables& tables, double t, const double* q, const double* v, Workspace& w); // wrench, force
+
+// y += J x and x += J^T y with the block Jacobian of the workspace
+void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y);
+void add_transpose_times(const Tables& tables, const double* jacobian, const double* y, double* x);
+// y += M x
+void add_mass_times(const Tables& tables, const double* x, double* y);
+
+// rate = N(q) v for all bodies; q moved by the displacement d (velocity coordinates), Euler parameters renormalized
+void calc_position_rate(const Tables& tables, const double* q, const double* v, double* rate);
+void move(const Tables& tables, const double* d, double* q);
+
+// angles and curve parameters at the current pose, on the branch nearest to the old memory
+void update_memory(const Tables& tables, Workspace& w);
+
+// value and rate of a primitive at the current pose and twist (for outputs)
+double calc_coordinate(const Tables& tables, const Primitive& p, const Workspace& w);
+double calc_coordinate_rate(const Tables& tables, const Primitive& p, const Workspace& w);
+
+struct Energy {
+    double kinetic, potential; // potential: gravity, linear springs, bushings, tires' springs
+};
+Energy calc_energy(const Tables& tables, double t, const double* q, const double* v, Workspace& w);
+
+} // namespace linkwork
