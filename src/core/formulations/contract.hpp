@@ -41,6 +41,9 @@ struct FormulationFacts {
     long evaluations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
     double condition = 0; // last condition estimate of the partition (partitioning) or of the chart
+    // How near the run came to a singular position, and when: smallest pivot relative to the one at analysis.
+    double closest_pivot = 1, closest_pivot_time = 0;
+    double dropped_violation = 0; // largest violation met of rows that were dropped as dependent
 };
 
 struct Formulation : Ode {

@@ -49,8 +49,6 @@ struct EventRecord {
 struct RunFacts {
     long steps = 0, rejected = 0, restarts = 0;
     double wall_time = 0, smallest_step = 0, largest_step = 0;
-    double closest_pivot = 1; // smallest relative pivot met and when: how near the run came to a singular position
-    double closest_pivot_time = 0;
 };
 
 struct Run {

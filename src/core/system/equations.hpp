@@ -11,34 +11,45 @@
 
 namespace linkwork {
 
-void set_position(const Tables& tables, const double* q, Workspace& w);         // pose
-void set_velocity(const Tables& tables, const double* v, Workspace& w);         // twist (needs pose)
-void calc_constraints(const Tables& tables, double t, Workspace& w);            // phi
-void calc_jacobian(const Tables& tables, Workspace& w);                         // jacobian
-void calc_velocity_target(const Tables& tables, double t, Workspace& w);        // target = -Phi_t
-void calc_gamma(const Tables& tables, double t, Workspace& w);                  // gamma
-void calc_forces(const Tables& tables, double t, const double* q, const double* v, Workspace& w); // wrench, force
+// Fills the derived fields of the tables (sizes, ranges per kind) once they are loaded.
+void finish_tables(Tables& tables);
 
-// y += J x and x += J^T y with the block Jacobian of the workspace
+void set_position(const Tables& tables, const double* q, Workspace& w);  // pose
+void set_velocity(const Tables& tables, const double* v, Workspace& w);  // twist
+void calc_constraints(const Tables& tables, double t, Workspace& w);     // phi
+void calc_jacobian(const Tables& tables, Workspace& w);                  // jacobian
+void calc_velocity_target(const Tables& tables, double t, Workspace& w); // target = -Phi_t
+void calc_gamma(const Tables& tables, double t, Workspace& w);           // gamma
+void calc_jacobian_and_gamma(const Tables& tables, double t, Workspace& w); // both in one sweep, for the hot path
+void calc_forces(const Tables& tables, double t, Workspace& w);          // wrench, force
+
+// y += J x and x += J^T y with a block Jacobian; y += M x
 void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y);
 void add_transpose_times(const Tables& tables, const double* jacobian, const double* y, double* x);
-// y += M x
 void add_mass_times(const Tables& tables, const double* x, double* y);
 
-// rate = N(q) v for all bodies; q moved by the displacement d (velocity coordinates), Euler parameters renormalized
+// Entry (i, j) of a body's mass matrix in its own velocity coordinates.
+inline double calc_mass_entry(const Body& body, int i, int j) {
+    const int r = body.columns[i], c = body.columns[j];
+    if (r < 3 || c < 3) return r == c ? body.mass : 0.0;
+    return body.inertia[r - 3][c - 3];
+}
+
+// rate = N(q) v for all bodies; q moved by the displacement d (in velocity coordinates), Euler parameters renormalized
 void calc_position_rate(const Tables& tables, const double* q, const double* v, double* rate);
 void move(const Tables& tables, const double* d, double* q);
 
-// angles and curve parameters at the current pose, on the branch nearest to the old memory
+// Angles and curve parameters at the current pose, on the branch nearest to the old memory.
 void update_memory(const Tables& tables, Workspace& w);
 
-// value and rate of a primitive at the current pose and twist (for outputs)
+// Outputs at the current pose and twist: a coordinate and its rate; s, s', h of every coordinate force (n x 3); energies.
 double calc_coordinate(const Tables& tables, const Primitive& p, const Workspace& w);
 double calc_coordinate_rate(const Tables& tables, const Primitive& p, const Workspace& w);
+void calc_coordinate_forces(const Tables& tables, double t, const Workspace& w, double* out);
 
 struct Energy {
-    double kinetic, potential; // potential: gravity, linear springs, bushings, tires' springs
+    double kinetic, potential; // potential: gravity, linear springs, bushings, springs of tires
 };
-Energy calc_energy(const Tables& tables, double t, const double* q, const double* v, Workspace& w);
+Energy calc_energy(const Tables& tables, const double* v, const Workspace& w);
 
 } // namespace linkwork

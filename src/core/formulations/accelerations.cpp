@@ -1,0 +1,114 @@
+#include "accelerations.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace linkwork {
+
+Accelerations::Accelerations(const Tables& tables, const FormulationOptions& options)
+    : tables(tables), w(tables), pattern(build_pattern(tables)), solver(build_linear_solver(options.linear, pattern)),
+      rank_tolerance(options.rank_tolerance), multipliers(tables.rows_count), x(tables.nv), y(tables.rows_count),
+      found(tables.rows_count) {}
+
+Status Accelerations::prepare(double t, const double* q) {
+    set_position(tables, q, w);
+    calc_constraints(tables, t, w);
+    calc_jacobian(tables, w);
+    rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
+    dropped.clear();
+    for (int i = 0; i < tables.rows_count; ++i)
+        if (w.active[i] == 0.0) dropped.push_back(i);
+    null_rows.assign(dropped.size() * tables.rows_count, 0.0);
+    gram.assign(dropped.size() * (dropped.size() + 1), 0.0);
+    return solver->analyse(w.jacobian.data(), w.active.data()) ? Status::success : Status::singular_position;
+}
+
+Status Accelerations::calc(double t, const double* q, const double* v, double alpha, double beta) {
+    ++facts.evaluations;
+    set_position(tables, q, w);
+    set_velocity(tables, v, w);
+    calc_jacobian_and_gamma(tables, t, w);
+    calc_forces(tables, t, w);
+    if (w.user_failed) return Status::user_error;
+    ++facts.factorizations;
+    if (!solver->factor(w.jacobian.data(), w.active.data())) return Status::singular_position;
+    std::copy(w.force.begin(), w.force.end(), w.a.begin());
+    std::copy(w.gamma.begin(), w.gamma.end(), w.lambda.begin());
+    if (alpha != 0 || beta != 0) {
+        calc_constraints(tables, t, w);
+        calc_velocity_target(tables, t, w);
+        std::fill(y.begin(), y.end(), 0.0);
+        add_jacobian_times(tables, w.jacobian.data(), v, y.data());
+        for (int i = 0; i < tables.rows_count; ++i)
+            w.lambda[i] -= 2 * alpha * (y[i] - w.target[i]) + beta * beta * w.phi[i];
+    }
+    solve(w.a.data(), w.lambda.data());
+    double sum = 0; // not finite exactly when an entry is not
+    for (const double a : w.a) sum += a * 0.0;
+    return sum == 0.0 ? Status::success : Status::not_finite;
+}
+
+// A dropped row d is a combination of active ones, J_d = c^T J: from [M J^T; J 0][x; c] = [J_d^T; 0], with x = 0. Then
+// z = e_d - c spans the multipliers that do no work, and the shortest multipliers are orthogonal to all such z.
+const double* Accelerations::calc_multipliers() {
+    std::copy(w.lambda.begin(), w.lambda.end(), multipliers.begin());
+    const std::size_t m = tables.rows_count, n = dropped.size();
+    if (n == 0) return multipliers.data();
+    for (std::size_t k = 0; k < n; ++k) {
+        double* z = null_rows.data() + k * m;
+        std::fill(z, z + m, 0.0);
+        std::fill(x.begin(), x.end(), 0.0);
+        std::fill(y.begin(), y.end(), 0.0);
+        y[dropped[k]] = 1;
+        add_transpose_times(tables, w.jacobian.data(), y.data(), x.data());
+        y[dropped[k]] = 0;
+        solve(x.data(), y.data());
+        for (std::size_t i = 0; i < m; ++i) z[i] = -y[i];
+        z[dropped[k]] += 1;
+    }
+    // modified Gram-Schmidt over the z, taking each direction out of the multipliers
+    for (std::size_t k = 0; k < n; ++k) {
+        double* z = null_rows.data() + k * m;
+        for (std::size_t j = 0; j < k; ++j) {
+            const double* e = null_rows.data() + j * m;
+            double s = 0;
+            for (std::size_t i = 0; i < m; ++i) s += e[i] * z[i];
+            for (std::size_t i = 0; i < m; ++i) z[i] -= s * e[i];
+        }
+        double square = 0, s = 0;
+        for (std::size_t i = 0; i < m; ++i) square += z[i] * z[i];
+        const double inverse = square > 0 ? 1 / std::sqrt(square) : 0.0;
+        for (std::size_t i = 0; i < m; ++i) z[i] *= inverse, s += z[i] * multipliers[i];
+        for (std::size_t i = 0; i < m; ++i) multipliers[i] -= s * z[i];
+    }
+    return multipliers.data();
+}
+
+Status Accelerations::watch(double t, const double* q, bool& rank_changed) {
+    rank_changed = false;
+    const double pivot = solver->pivot_ratio();
+    if (pivot < facts.closest_pivot) facts.closest_pivot = pivot, facts.closest_pivot_time = t;
+    // a dropped row follows from the others; when it does not, its violation grows
+    double violation = 0;
+    if (!dropped.empty()) {
+        calc_constraints(tables, t, w);
+        for (const int row : dropped) violation = std::max(violation, std::abs(w.phi[row]));
+        facts.dropped_violation = std::max(facts.dropped_violation, violation);
+    }
+    if (pivot > 1e-7 && violation < 1e-8) return Status::success;
+    // look again which rows are dependent here
+    found = w.active;
+    const int old = rank;
+    rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
+    if (rank < old) { // fewer independent rows: this position is singular, keep the rows that held elsewhere
+        w.active = found;
+        rank = old;
+        return Status::success;
+    }
+    if (found == w.active) return Status::success;
+    ++facts.rank_changes;
+    rank_changed = true;
+    return prepare(t, q);
+}
+
+} // namespace linkwork

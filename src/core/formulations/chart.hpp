@@ -1,0 +1,118 @@
+// What the two state-space formulations share: x = (y, y') with y coordinates of a local chart of the constraint manifold,
+// evaluated only through "lift" - positions and velocities recovered from (y, y') - and then accelerations.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "accelerations.hpp"
+
+namespace linkwork {
+
+// Watches a simplified Newton iteration. Corrections d_k shrink like theta = d_k / d_{k-1}; the error left after d_k is
+// about theta / (1 - theta) d_k [hairer-wanner IV.8].
+struct Contraction {
+    double last = 0, theta = 0;
+    int iteration = 0;
+    enum Verdict { going, done, slow, lost };
+    Verdict next(double size, double tolerance) {
+        if (!std::isfinite(size)) return lost;
+        ++iteration;
+        theta = iteration > 1 && last > 0 ? size / last : 0.0;
+        const double left = iteration > 1 && theta < 1 ? theta / (1 - theta) * size : size;
+        const bool at_roundoff = iteration > 2 && size < 1e3 * tolerance && theta > 0.3;
+        last = size;
+        if (size <= tolerance || left <= tolerance || at_roundoff) return done;
+        if (iteration > 30 || (iteration > 2 && theta > 2)) return lost;
+        return iteration > 2 && theta > 0.5 ? slow : going;
+    }
+};
+
+class ChartFormulation : public Formulation {
+  public:
+    ChartFormulation(const Tables& tables, const FormulationOptions& options)
+        : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq) {}
+
+    int size() const final { return 2 * count; }
+
+    Status start(double t, const double* q_start, const double* v_start, double* x) final {
+        kept_time = std::nan("");
+        std::copy(q_start, q_start + tables.nq, q.begin());
+        std::copy(v_start, v_start + tables.nv, v.begin());
+        const Status status = engine.prepare(t, q.data());
+        return status == Status::success ? open_chart(t, x) : status;
+    }
+
+    Status calc_rate(double t, const double* x, double* out) final {
+        const Status status = evaluate(t, x);
+        if (status != Status::success) return status;
+        std::copy(x + count, x + 2 * count, out);
+        calc_chart_acceleration(out + count);
+        return status;
+    }
+
+    Status lift(double t, const double* x, Motion& motion) final {
+        const Status status = evaluate(t, x);
+        motion = {q.data(), v.data(), engine.w.a.data(), engine.calc_multipliers()};
+        return status;
+    }
+
+    Status correct(double t, double* x, Change& change) final {
+        change = Change::none;
+        Status status = evaluate(t, x);
+        if (status != Status::success) return status;
+        update_memory(tables, engine.w);
+        bool rank_changed = false;
+        status = engine.watch(t, q.data(), rank_changed);
+        if (status != Status::success) return status;
+        if (rank_changed || !refresh_chart(t)) {
+            change = Change::chart;
+            kept_time = std::nan("");
+            status = open_chart(t, x);
+        }
+        return status;
+    }
+
+    void fill_kinds(int* kinds) const final {
+        std::fill(kinds, kinds + count, 0);
+        std::fill(kinds + count, kinds + 2 * count, 1);
+    }
+    FormulationFacts facts() const final { return engine.facts; }
+    Workspace& workspace() final { return engine.w; }
+
+  protected:
+    // Chooses the chart at (t, q, v) and writes x; sets count.
+    virtual Status open_chart(double t, double* x) = 0;
+    // Called at accepted states with the stages of (t, q, v) in the workspace: false asks for a new chart.
+    virtual bool refresh_chart(double t) = 0;
+    // q with chart coordinates y on the constraints, starting from q; then v with chart rates.
+    virtual Status recover_position(double t, const double* y) = 0;
+    virtual Status recover_velocity(double t, const double* rates) = 0;
+    // y'' from q, v and the accelerations in the workspace
+    virtual void calc_chart_acceleration(double* out) = 0;
+
+    Status evaluate(double t, const double* x) {
+        if (t == kept_time && std::equal(kept.begin(), kept.begin() + 2 * count, x)) return Status::success;
+        kept_time = std::nan("");
+        Status status = recover_position(t, x);
+        if (status == Status::success) status = recover_velocity(t, x + count);
+        if (status == Status::success) status = engine.calc(t, q.data(), v.data());
+        if (status != Status::success) return status;
+        kept_time = t;
+        kept.resize(2 * count);
+        std::copy(x, x + 2 * count, kept.begin());
+        return status;
+    }
+
+    const Tables& tables;
+    FormulationOptions options;
+    Accelerations engine;
+    int count = 0;               // chart coordinates = degrees of freedom
+    std::vector<double> q, v;    // the state lifted last
+    std::vector<double> rate;    // work
+    std::vector<double> kept;    // x of the state lifted last
+    double kept_time = std::nan("");
+};
+
+} // namespace linkwork

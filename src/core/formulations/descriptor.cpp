@@ -1,0 +1,142 @@
+// Formulations on all coordinates, x = (q, v):
+//
+//   index1      q' = N v, v' from the constraints at acceleration level; positions and velocities drift away from theirs
+//   baumgarte   the same with feedback of the violations [negrut (6)]
+//   projection  index1, and after each accepted step q and v are brought back onto the constraints by the shortest
+//               correction in the metric of the kinetic energy
+#include <algorithm>
+#include <cmath>
+
+#include "accelerations.hpp"
+#include "formulations.hpp"
+
+namespace linkwork {
+
+namespace {
+
+class DescriptorFormulation final : public Formulation {
+  public:
+    DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project)
+        : tables(tables), engine(tables, options), alpha(feedback ? options.baumgarte_alpha : 0),
+          beta(feedback ? options.baumgarte_beta : 0), project(project), tolerance(options.position_tolerance),
+          kept(size()), d(tables.nv), y(tables.rows_count) {}
+
+    int size() const override { return tables.nq + tables.nv; }
+
+    Status start(double t, const double* q, const double* v, double* x) override {
+        kept_time = std::nan("");
+        std::copy(q, q + tables.nq, x);
+        std::copy(v, v + tables.nv, x + tables.nq);
+        return engine.prepare(t, q);
+    }
+
+    Status calc_rate(double t, const double* x, double* rate) override {
+        const Status status = evaluate(t, x);
+        if (status != Status::success) return status;
+        calc_position_rate(tables, x, x + tables.nq, rate);
+        std::copy(engine.w.a.begin(), engine.w.a.end(), rate + tables.nq);
+        return status;
+    }
+
+    Status lift(double t, const double* x, Motion& motion) override {
+        const Status status = evaluate(t, x);
+        motion = {x, x + tables.nq, engine.w.a.data(), engine.calc_multipliers()};
+        return status;
+    }
+
+    Status correct(double t, double* x, Change& change) override {
+        change = Change::none;
+        Status status = evaluate(t, x);
+        if (status != Status::success) return status;
+        if (project) {
+            status = project_position(t, x, change);
+            if (status != Status::success) return status;
+            project_velocity(t, x, change);
+            if (change != Change::none) status = evaluate(t, x);
+        }
+        update_memory(tables, engine.w);
+        bool rank_changed = false;
+        if (status == Status::success) status = engine.watch(t, x, rank_changed);
+        if (rank_changed) change = Change::chart;
+        return status;
+    }
+
+    void fill_kinds(int* kinds) const override {
+        std::fill(kinds, kinds + tables.nq, 0);
+        std::fill(kinds + tables.nq, kinds + size(), 1);
+    }
+    FormulationFacts facts() const override { return engine.facts; }
+    Workspace& workspace() override { return engine.w; }
+
+  private:
+    Status evaluate(double t, const double* x) {
+        if (t == kept_time && std::equal(kept.begin(), kept.end(), x)) return Status::success;
+        kept_time = std::nan("");
+        const Status status = engine.calc(t, x, x + tables.nq, alpha, beta);
+        if (status != Status::success) return status;
+        kept_time = t;
+        std::copy(x, x + size(), kept.begin());
+        return status;
+    }
+
+    // Simplified Newton with the factorization of the accepted state: J d = -Phi, d shortest in the metric M.
+    Status project_position(double t, double* x, Change& change) {
+        double before = 0;
+        for (int iteration = 0; iteration < 20; ++iteration) {
+            set_position(tables, x, engine.w);
+            calc_constraints(tables, t, engine.w);
+            std::fill(d.begin(), d.end(), 0.0);
+            for (int i = 0; i < tables.rows_count; ++i) y[i] = -engine.w.phi[i];
+            ++engine.facts.position_iterations;
+            engine.solve(d.data(), y.data());
+            double largest = 0;
+            for (const double s : d) largest = std::max(largest, std::abs(s));
+            if (!std::isfinite(largest)) return Status::not_finite;
+            if (iteration == 0 && largest < 1e-15) return Status::success;
+            move(tables, d.data(), x);
+            change = Change::small;
+            if (largest < tolerance || (iteration > 2 && largest < 100 * tolerance && largest > 0.5 * before))
+                return Status::success;
+            before = largest;
+        }
+        return Status::position_lost;
+    }
+
+    // One correction with the factorization at hand and, where positions moved, one more with the new Jacobian.
+    void project_velocity(double t, double* x, Change& change) {
+        calc_jacobian(tables, engine.w);
+        calc_velocity_target(tables, t, engine.w);
+        for (int sweep = 0; sweep < 4; ++sweep) {
+            std::fill(d.begin(), d.end(), 0.0);
+            std::fill(y.begin(), y.end(), 0.0);
+            add_jacobian_times(tables, engine.w.jacobian.data(), x + tables.nq, y.data());
+            double largest = 0;
+            for (int i = 0; i < tables.rows_count; ++i) {
+                y[i] = engine.w.target[i] - y[i];
+                largest = std::max(largest, engine.w.active[i] * std::abs(y[i]));
+            }
+            if (largest < tolerance) return;
+            engine.solve(d.data(), y.data());
+            for (int i = 0; i < tables.nv; ++i) x[tables.nq + i] += d[i];
+            change = Change::small;
+        }
+    }
+
+    const Tables& tables;
+    Accelerations engine;
+    double alpha, beta;
+    bool project;
+    double tolerance;
+    std::vector<double> kept;
+    double kept_time = std::nan("");
+    std::vector<double> d, y;
+};
+
+} // namespace
+
+std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
+                                              bool project) {
+    return std::make_unique<DescriptorFormulation>(tables, options, feedback, project);
+}
+
+} // namespace linkwork

@@ -1,0 +1,13 @@
+// The makers behind build_formulation, one per family.
+#pragma once
+
+#include "contract.hpp"
+
+namespace linkwork {
+
+std::unique_ptr<Formulation> build_partitioning(const Tables& tables, const FormulationOptions& options);
+std::unique_ptr<Formulation> build_tangent_plane(const Tables& tables, const FormulationOptions& options);
+std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
+                                              bool project);
+
+} // namespace linkwork
