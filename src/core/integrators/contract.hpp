@@ -1,8 +1,9 @@
 // The integrator contract: one attempted step at a time on x' = f(t, x).
 //
-// The driver owns the loop: it calls `attempt`, looks at the error, and either calls `attempt` again with a smaller step or
-// corrects the candidate and calls `accept`. An integrator never accepts by itself, never stores results and never sees
-// bodies. Its current state is (t(), x()); a successful attempt leaves a candidate at t() + h that `accept` makes current.
+// The driver owns the loop: it calls `attempt`, looks at the error, and either calls `attempt` again with a smaller
+// step or corrects the candidate and calls `accept`. An integrator never accepts by itself, never stores results and
+// never sees bodies. Its current state is (t(), x()); a successful attempt leaves a candidate at t() + h that `accept`
+// makes current. A step handed to `attempt` carries its sign; first steps and proposals are magnitudes.
 #pragma once
 
 #include <memory>
@@ -13,7 +14,9 @@
 
 namespace linkwork {
 
-struct Tolerances { // error weights: weight_i = atol_i + rtol |x_i|; norm = sqrt(mean((error_i / weight_i)^2))
+// Error weights, the same for all methods so that one tolerance means one thing: weight_i = atol_i + rtol |x_i|, with
+// |x_i| the larger of both ends of the step; norm = sqrt(mean((error_i / weight_i)^2)).
+struct Tolerances {
     double rtol = 1e-6;
     std::vector<double> atol; // [size]
 };
@@ -21,27 +24,31 @@ struct Tolerances { // error weights: weight_i = atol_i + rtol |x_i|; norm = sqr
 struct Attempt {
     Status status = Status::success; // of the evaluations inside; anything else voids the attempt
     double error = 0;                // in units of the tolerance: <= 1 is acceptable
-    double next = 0;                 // step to take next if accepted, to retry with if not (always positive)
+    double next = 0;                 // step to take next if accepted, to retry with if not (magnitude, positive)
 };
 
 struct Integrator {
     virtual ~Integrator() = default;
-    // Forgets all history and begins at (t, x). h = 0: finds a first step. Returns the step to try through h.
-    virtual Status start(Ode& ode, double t, const double* x, double direction_end, double& h) = 0;
-    // Computes a candidate at t() + h. fixed: the error estimate is not used to change order or step.
-    virtual Attempt attempt(Ode& ode, double h, bool fixed) = 0;
-    // State at t inside the last attempted step [t(), t() + h] by the method's own continuous extension.
-    virtual void interpolate(double t, double* x) const = 0;
+    // Forgets all history and begins at (t, x), bound for t_end. h: the first step wanted, 0: to be found; on return
+    // the step to try (a method that begins at order 1 may lower what was wanted).
+    virtual Status start(Ode &ode, double t, const double *x, double t_end, double &h) = 0;
+    // Computes a candidate at t() + h. fixed: the step will be taken whatever the error; a variable-order method still
+    // compares orders with each other, but not the error with the tolerance.
+    virtual Attempt attempt(Ode &ode, double h, bool fixed) = 0;
+    // State at t inside the last attempted step [t(), t() + h] by the method's own continuous extension; to be asked
+    // before the candidate is corrected or accepted. dop853 evaluates four more rates at the first question in a step.
+    virtual Status interpolate(Ode &ode, double t, double *x) = 0;
     // The candidate, which the driver may correct in place before accept.
-    virtual double* candidate() = 0;
-    // Makes the candidate current. changed: the driver moved it a little (the rate is evaluated anew, history survives).
-    virtual Status accept(Ode& ode, bool changed) = 0;
+    virtual double *candidate() = 0;
+    // Makes the candidate current. changed: the driver moved it a little (the rate is evaluated anew, history
+    // survives). next: what `attempt` proposed; may be replaced, now that the rate at the new point is known.
+    virtual Status accept(Ode &ode, bool changed, double &next) = 0;
     virtual double t() const = 0;
-    virtual const double* x() const = 0;
+    virtual const double *x() const = 0;
     virtual int order() const = 0; // current order
 };
 
 // name: "dopri5", "dop853", "adams"
-std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances);
+std::unique_ptr<Integrator> build_integrator(const std::string &name, int size, const Tolerances &tolerances);
 
 } // namespace linkwork

@@ -1,0 +1,324 @@
+#include "driver.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "events.hpp"
+#include "step_loop.hpp"
+
+namespace linkwork {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Makes room for more entries, in pieces of at least a megabyte, so that the steps themselves seldom allocate.
+template <class T> void grow(std::vector<T> &values, std::size_t more) {
+    constexpr std::size_t piece = (std::size_t{1} << 20) / sizeof(T);
+    if (values.size() + more > values.capacity())
+        values.reserve(std::max({piece, 2 * values.capacity(), values.size() + more}));
+}
+
+StepLimits build_limits(const DriverOptions &o) {
+    return {o.t_start, o.t_end, o.first_step, o.max_step, o.fixed_step, o.max_steps};
+}
+
+class Runner final : public EventSampler {
+  public:
+    Runner(Formulation &formulation, Integrator &integrator, const Tables &tables, const DriverOptions &options,
+           const Hooks &hooks)
+        : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks),
+          loop_(formulation, integrator, build_limits(options)), watch_(options.events), nq_(tables.nq), nv_(tables.nv),
+          rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv),
+          values_(options.events.size()), fired_(std::make_unique<bool[]>(options.events.size())),
+          sign_(options.t_end < options.t_start ? -1 : 1) {}
+
+    Run run(const double *q, const double *v);
+    Status calc_values(double t, double *values) override;
+
+  private:
+    struct Marks { // what is stored so far, to go back to when a step has to be repeated
+        std::size_t output, events;
+    };
+
+    Status open(const double *q, const double *v);
+    Status advance();
+    Status examine(double t, bool &cut);
+    Status store_events(double &t_cut, bool &cut);
+    Status store_outputs(double t);
+    Status finish_step(bool &repeat);
+    Status finish_cut_step(double t, bool &repeat);
+    Status change_state(double t);
+    Status call_hooks(double t);
+    Status store_start(double t);
+    void append(Records &records, double t, const Motion &motion);
+    void store_state(double t, const Motion &motion);
+    void rewind(const Marks &marks);
+    bool has_events() const { return hooks_.events && watch_.size() > 0; }
+
+    Formulation &formulation_;
+    Integrator &integrator_;
+    const DriverOptions &options_;
+    const Hooks &hooks_;
+    StepLoop loop_;
+    EventWatch watch_;
+    const int nq_, nv_, rows_;
+    std::vector<double> point_;  // x between the steps of the integrator
+    std::vector<double> q_, v_;  // handed to the hook that changes the state
+    std::vector<double> values_; // of the event functions
+    std::unique_ptr<bool[]> fired_;
+    const double sign_;
+    std::size_t next_output_ = 0;
+    bool ended_ = false; // by an event or a hook
+    Clock::time_point last_tick_{};
+    Run result_;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// storage
+// ---------------------------------------------------------------------------------------------------------------------
+
+void Runner::append(Records &records, double t, const Motion &motion) {
+    const auto put = [](std::vector<double> &values, const double *row, int count) {
+        grow(values, static_cast<std::size_t>(count));
+        values.insert(values.end(), row, row + count);
+    };
+    put(records.t, &t, 1);
+    put(records.q, motion.q, nq_);
+    put(records.v, motion.v, nv_);
+    put(records.a, motion.a, nv_);
+    put(records.lambda, motion.lambda, rows_);
+}
+
+void Runner::rewind(const Marks &marks) {
+    Records &r = result_.output;
+    const auto cut = [&](std::vector<double> &values, int count) {
+        values.resize(marks.output * static_cast<std::size_t>(count));
+    };
+    next_output_ -= r.t.size() - marks.output;
+    cut(r.t, 1), cut(r.q, nq_), cut(r.v, nv_), cut(r.a, nv_), cut(r.lambda, rows_);
+    result_.events.erase(result_.events.begin() + static_cast<std::ptrdiff_t>(marks.events), result_.events.end());
+    result_.event_q.resize(marks.events * static_cast<std::size_t>(nq_));
+    result_.event_v.resize(marks.events * static_cast<std::size_t>(nv_));
+}
+
+// A state between two steps; outputs wanted at exactly this time get the same row.
+void Runner::store_state(double t, const Motion &motion) {
+    append(result_.steps, t, motion);
+    for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) <= 0; ++next_output_)
+        append(result_.output, options_.output[next_output_], motion);
+}
+
+// Outputs wanted before t, from the continuous extension of the attempted step.
+Status Runner::store_outputs(double t) {
+    for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) < 0; ++next_output_) {
+        const double wanted = options_.output[next_output_];
+        Motion motion{};
+        Status status = integrator_.interpolate(formulation_, wanted, point_.data());
+        if (status == Status::success) status = formulation_.lift(wanted, point_.data(), motion);
+        if (status != Status::success) return status;
+        append(result_.output, wanted, motion);
+    }
+    return Status::success;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// one step
+// ---------------------------------------------------------------------------------------------------------------------
+
+Status Runner::calc_values(double t, double *values) {
+    Status status = integrator_.interpolate(formulation_, t, point_.data());
+    Motion motion{};
+    if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+    if (status != Status::success) return status;
+    return hooks_.events(hooks_.context, t, motion.q, motion.v, values) ? Status::success : Status::user_error;
+}
+
+// Records the crossings of the attempted step up to the first that ends it.
+Status Runner::store_events(double &t_cut, bool &cut) {
+    Motion motion{};
+    Status status = formulation_.lift(loop_.t_next(), integrator_.candidate(), motion);
+    if (status != Status::success) return status;
+    if (!hooks_.events(hooks_.context, loop_.t_next(), motion.q, motion.v, values_.data())) return Status::user_error;
+    status = watch_.find_crossings(*this, loop_.t(), loop_.t_next(), values_.data());
+    if (status != Status::success) return status;
+
+    // Crossings no further apart than the root finder can tell happen together: two actions at one instant both count.
+    std::fill_n(fired_.get(), watch_.size(), false);
+    const double together = 1e-14 * std::max(std::abs(loop_.t_next()), std::abs(loop_.step()));
+    for (const Crossing &crossing : watch_.crossings()) {
+        if (cut && sign_ * (crossing.t - t_cut) > together) break;
+        if (!cut && options_.events[crossing.event].action != EventAction::record) {
+            cut = true;
+            t_cut = crossing.t;
+        }
+        fired_[crossing.event] = true;
+        const double t = cut ? t_cut : crossing.t;
+        status = integrator_.interpolate(formulation_, t, point_.data());
+        if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+        if (status != Status::success) return status;
+        grow(result_.events, 1), grow(result_.event_q, nq_), grow(result_.event_v, nv_);
+        result_.events.push_back({crossing.event, t});
+        result_.event_q.insert(result_.event_q.end(), motion.q, motion.q + nq_);
+        result_.event_v.insert(result_.event_v.end(), motion.v, motion.v + nv_);
+    }
+    return Status::success;
+}
+
+// Corrects the candidate, makes it current and stores it. repeat: the corrected state was of no use, try a shorter
+// step.
+Status Runner::finish_step(bool &repeat) {
+    const double t = loop_.t_next(), label = loop_.t_label();
+    Change change = Change::none;
+    Motion motion{};
+    Status status = formulation_.correct(t, integrator_.candidate(), change);
+    if (status == Status::success && change != Change::chart)
+        status = formulation_.lift(t, integrator_.candidate(), motion);
+    if (status != Status::success) {
+        repeat = change != Change::chart; // the history means nothing any more in a new chart
+        return status;
+    }
+    repeat = false;
+    result_.t_reached = label;
+    if (has_events()) watch_.commit();
+    if (change != Change::chart) {
+        // stored before the integrator asks for the rate at the same point, which costs it nothing
+        store_state(label, motion);
+        return loop_.accept(change == Change::small);
+    }
+    // x means something else now: the step counts, and the integrator begins anew with it
+    std::copy_n(integrator_.candidate(), point_.size(), point_.data());
+    loop_.accept_without_history();
+    status = loop_.restart(t, point_.data(), true);
+    if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+    if (status == Status::success) store_state(label, motion);
+    return status;
+}
+
+// Ends the attempted step at an event: stores the state there and does what the event asks for.
+Status Runner::finish_cut_step(double t, bool &repeat) {
+    Status status = integrator_.interpolate(formulation_, t, point_.data());
+    Change change = Change::none;
+    Motion motion{};
+    if (status == Status::success) status = formulation_.correct(t, point_.data(), change);
+    if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+    repeat = status != Status::success && change != Change::chart;
+    if (status != Status::success) return status;
+    store_state(t, motion);
+    loop_.count_cut_step(t);
+    result_.t_reached = t;
+    std::copy_n(motion.q, nq_, q_.data());
+    std::copy_n(motion.v, nv_, v_.data());
+
+    // all that happens at this instant, in the order of the events
+    for (int i = 0; i < watch_.size(); ++i) {
+        if (!fired_[i] || options_.events[i].action != EventAction::change) continue;
+        bool stop = false;
+        if (!hooks_.change(hooks_.context, i, t, q_.data(), v_.data(), &stop)) return Status::user_error;
+        ended_ = ended_ || stop;
+    }
+    bool changed = false;
+    for (int i = 0; i < watch_.size(); ++i) {
+        if (!fired_[i]) continue;
+        ended_ = ended_ || options_.events[i].action == EventAction::stop;
+        changed = changed || options_.events[i].action == EventAction::change;
+    }
+    return changed ? change_state(t) : Status::success;
+}
+
+// Goes on from the q_ and v_ that the hook wrote; the state after the jump is stored at the same time as the one
+// before.
+Status Runner::change_state(double t) {
+    Status status = formulation_.start(t, q_.data(), v_.data(), point_.data());
+    if (status != Status::success) return status;
+    if (ended_) return store_start(t);
+    status = loop_.restart(t, point_.data(), false);
+    return status == Status::success ? store_start(t) : status;
+}
+
+// Stores the state point_ as the beginning of a stretch of the motion and looks where the event functions stand.
+Status Runner::store_start(double t) {
+    Motion motion{};
+    const Status status = formulation_.lift(t, point_.data(), motion);
+    if (status != Status::success) return status;
+    store_state(t, motion);
+    if (!has_events()) return Status::success;
+    if (!hooks_.events(hooks_.context, t, motion.q, motion.v, values_.data())) return Status::user_error;
+    watch_.reset(values_.data(), fired_.get());
+    return Status::success;
+}
+
+// Tries the step until it is done. Whatever fails on the way (a trial point that cannot be assembled, say) is met with
+// a shorter step as long as that may help.
+Status Runner::advance() {
+    for (;;) {
+        Status status = loop_.find_candidate();
+        if (status != Status::success) return status;
+        const Marks marks{result_.output.t.size(), result_.events.size()};
+        bool cut = false, repeat = true;
+        double t_cut = loop_.t_label();
+        if (has_events()) status = store_events(t_cut, cut);
+        if (status == Status::success) status = store_outputs(t_cut);
+        if (status == Status::success) status = cut ? finish_cut_step(t_cut, repeat) : finish_step(repeat);
+        if (status == Status::success) return call_hooks(result_.t_reached);
+        if (!repeat) return status;
+        rewind(marks);
+        status = loop_.shorten(status);
+        if (status != Status::success) return status;
+    }
+}
+
+// After a step: the callback, and at most every 50 ms the clock's tick.
+Status Runner::call_hooks(double t) {
+    if (hooks_.step) {
+        const std::size_t row = result_.steps.t.size() - 1;
+        bool stop = false;
+        const double *q = result_.steps.q.data() + row * nq_, *v = result_.steps.v.data() + row * nv_;
+        if (!hooks_.step(hooks_.context, t, q, v, &stop)) return Status::user_error;
+        ended_ = ended_ || stop;
+    }
+    if (!hooks_.tick) return Status::success;
+    const auto now = Clock::now();
+    if (now - last_tick_ < std::chrono::milliseconds(50)) return Status::success;
+    last_tick_ = now;
+    return hooks_.tick(hooks_.context, t) ? Status::success : Status::interrupted;
+}
+
+// ---------------------------------------------------------------------------------------------------------------------
+// the run
+// ---------------------------------------------------------------------------------------------------------------------
+
+Status Runner::open(const double *q, const double *v) {
+    result_.t_reached = options_.t_start;
+    Status status = formulation_.start(options_.t_start, q, v, point_.data());
+    if (status == Status::success) status = store_start(options_.t_start);
+    if (status != Status::success) return status;
+    return loop_.start(options_.t_start, point_.data());
+}
+
+Run Runner::run(const double *q, const double *v) {
+    const auto begin = Clock::now();
+    last_tick_ = begin;
+    Status status = open(q, v);
+    while (status == Status::success && !ended_ && !loop_.finished()) status = advance();
+    result_.status = status == Status::success && ended_ ? Status::stopped : status;
+    const StepFacts &facts = loop_.facts();
+    result_.facts.steps = facts.steps;
+    result_.facts.rejected = facts.rejected;
+    result_.facts.restarts = facts.restarts;
+    result_.facts.smallest_step = facts.smallest_step;
+    result_.facts.largest_step = facts.largest_step;
+    result_.facts.wall_time = std::chrono::duration<double>(Clock::now() - begin).count();
+    return std::move(result_);
+}
+
+} // namespace
+
+Run run(Formulation &formulation, Integrator &integrator, const Tables &tables, const double *q, const double *v,
+        const DriverOptions &options, const Hooks &hooks) {
+    return Runner(formulation, integrator, tables, options, hooks).run(q, v);
+}
+
+} // namespace linkwork

@@ -1,0 +1,53 @@
+#include "ode_function.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace linkwork {
+
+Status FunctionOde::calc_rate(double t, const double *x, double *rate) {
+    ++evaluations;
+    if (!function(context, t, x, rate)) return Status::user_error;
+    for (int i = 0; i < count; ++i)
+        if (!std::isfinite(rate[i])) return Status::not_finite;
+    return Status::success;
+}
+
+OdeRun solve_ode(Ode &ode, Integrator &integrator, const double *x0, const StepLimits &limits,
+                 const std::vector<double> &output) {
+    OdeRun run;
+    const int size = ode.size();
+    const double sign = limits.t_end < limits.t_start ? -1 : 1;
+    const auto store = [&](double t, const double *x) {
+        run.t.push_back(t);
+        run.x.insert(run.x.end(), x, x + size);
+    };
+
+    // the start, and the outputs that lie on it
+    store(limits.t_start, x0);
+    std::size_t next_output = 0;
+    for (; next_output < output.size() && sign * (output[next_output] - limits.t_start) <= 0; ++next_output)
+        run.output_x.insert(run.output_x.end(), x0, x0 + size);
+
+    std::vector<double> point(size);
+    StepLoop loop(ode, integrator, limits);
+    run.status = loop.start(limits.t_start, x0);
+    while (run.status == Status::success && !loop.finished()) {
+        run.status = loop.find_candidate();
+        if (run.status != Status::success) break;
+        const double t = loop.t_label();
+        for (; next_output < output.size() && sign * (output[next_output] - t) <= 0; ++next_output) {
+            run.status = integrator.interpolate(ode, output[next_output], point.data());
+            if (run.status != Status::success) break;
+            run.output_x.insert(run.output_x.end(), point.begin(), point.end());
+        }
+        if (run.status == Status::success) run.status = loop.accept(false);
+        if (run.status != Status::success) break;
+        store(t, integrator.x());
+        run.highest_order = std::max(run.highest_order, integrator.order());
+    }
+    run.facts = loop.facts();
+    return run;
+}
+
+} // namespace linkwork

@@ -1,0 +1,33 @@
+// Plain equations x' = f(t, x) run by the integrators of this folder, without a mechanism: for tests and studies.
+#pragma once
+
+#include "step_loop.hpp"
+
+namespace linkwork {
+
+// A function pointer as an Ode. It returns false when the user's function raised.
+struct FunctionOde final : Ode {
+    bool (*function)(void *context, double t, const double *x, double *rate) = nullptr;
+    void *context = nullptr;
+    int count = 0;        // size of x
+    long evaluations = 0; // so far
+
+    FunctionOde(int size, bool (*f)(void *, double, const double *, double *), void *c)
+        : function(f), context(c), count(size) {}
+    int size() const override { return count; }
+    Status calc_rate(double t, const double *x, double *rate) override;
+};
+
+struct OdeRun {
+    Status status = Status::success;
+    std::vector<double> t, x;     // accepted steps, x row by row
+    std::vector<double> output_x; // at the wanted times reached, row by row
+    StepFacts facts;
+    int highest_order = 0;
+};
+
+// Integrates from (limits.t_start, x0) to limits.t_end; `output`: times in the direction of integration.
+OdeRun solve_ode(Ode &ode, Integrator &integrator, const double *x0, const StepLimits &limits,
+                 const std::vector<double> &output);
+
+} // namespace linkwork

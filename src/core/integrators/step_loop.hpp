@@ -1,0 +1,62 @@
+// The part of the driver that plain equations and mechanisms share: the size of the next step, retries, and when to
+// give up.
+#pragma once
+
+#include "contract.hpp"
+
+namespace linkwork {
+
+struct StepLimits {
+    double t_start = 0, t_end = 1;
+    double first_step = 0;       // 0: found
+    double max_step = 0;         // 0: none
+    double fixed_step = 0;       // 0: adaptive
+    long max_steps = 10'000'000; // attempted ones
+};
+
+struct StepFacts {
+    long steps = 0, rejected = 0, restarts = 0;
+    double smallest_step = 0, largest_step = 0; // of accepted steps; the last one, cut to end at t_end, does not count
+};
+
+class StepLoop {
+  public:
+    StepLoop(Ode &ode, Integrator &integrator, const StepLimits &limits)
+        : ode_(ode), integrator_(integrator), limits_(limits) {}
+
+    Status start(double t, const double *x);
+    // Begins anew at (t, x): with the step of now, or with one to be found.
+    Status restart(double t, const double *x, bool keep_step);
+    // Tries steps until the integrator has a candidate whose error is acceptable.
+    Status find_candidate();
+    // The candidate turned out to be of no use for this reason: success when a shorter step may help, else the reason.
+    Status shorten(Status why);
+    Status accept(bool changed);
+    // The candidate is taken, but the integrator is not told: a restart follows.
+    void accept_without_history();
+    // Counts a step that ends inside the attempted one, at an event.
+    void count_cut_step(double t);
+
+    bool finished() const; // t_end is reached
+    double t() const { return integrator_.t(); }
+    double t_next() const { return integrator_.t() + step_; }           // of the candidate, as the equations see it
+    double t_label() const { return last_ ? limits_.t_end : t_next(); } // the same, exactly t_end at the end
+    double step() const { return step_; }
+    const StepFacts &facts() const { return facts_; }
+
+  private:
+    double calc_floor() const;
+    double sign() const { return limits_.t_end < limits_.t_start ? -1 : 1; }
+    void count_step(double h, bool full);
+
+    Ode &ode_;
+    Integrator &integrator_;
+    const StepLimits limits_;
+    StepFacts facts_;
+    double proposal_ = 0, next_ = 0; // magnitudes: step to try now; step to try after the candidate is accepted
+    double step_ = 0;                // signed, attempted last
+    bool last_ = false;              // the attempted step ends at t_end
+    bool arrived_ = false;           // that step was accepted
+};
+
+} // namespace linkwork
