@@ -15,9 +15,22 @@ Status Accelerations::prepare(double t, const double* q) {
     calc_constraints(tables, t, w);
     calc_jacobian(tables, w);
     rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
+    return analyse();
+}
+
+Status Accelerations::prepare_with(double t, const double* q, const int* active) {
+    set_position(tables, q, w);
+    calc_constraints(tables, t, w);
+    calc_jacobian(tables, w);
+    std::copy_n(active, tables.rows_count, w.active.begin());
+    return analyse();
+}
+
+Status Accelerations::analyse() {
     dropped.clear();
     for (int i = 0; i < tables.rows_count; ++i)
         if (w.active[i] == 0.0) dropped.push_back(i);
+    rank = tables.rows_count - static_cast<int>(dropped.size());
     null_rows.assign(dropped.size() * tables.rows_count, 0.0);
     gram.assign(dropped.size() * (dropped.size() + 1), 0.0);
     return solver->analyse(w.jacobian.data(), w.active.data()) ? Status::success : Status::singular_position;

@@ -16,6 +16,8 @@ class Accelerations {
 
     // Finds dependent rows at (t, q) and analyses the linear system there.
     Status prepare(double t, const double* q);
+    // The same with the active rows given (1 active, 0 dropped).
+    Status prepare_with(double t, const double* q, const int* active);
     // Stages up to v' and lambda at (t, q, v). With alpha, beta the accelerations are asked to damp violations as well:
     // J v' = gamma - 2 alpha (J v - target) - beta^2 Phi [negrut (6)].
     Status calc(double t, const double* q, const double* v, double alpha = 0, double beta = 0);
@@ -37,6 +39,8 @@ class Accelerations {
     int rank = 0;
 
   private:
+    Status analyse();
+
     std::vector<double> multipliers, null_rows, x, y, gram, found;
 };
 

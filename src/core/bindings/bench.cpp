@@ -1,0 +1,96 @@
+// Timers for `linkwork bench linear`: one state, many repetitions, best of several rounds.
+#include <algorithm>
+#include <chrono>
+
+#include "../system/linear.hpp"
+#include "system.hpp"
+
+namespace linkwork {
+
+namespace {
+
+// Seconds of one call of body, the least over rounds.
+template <class F> double calc_time(int repeats, F&& body) {
+    using Clock = std::chrono::steady_clock;
+    double best = 1e300;
+    for (int round = 0; round < 7; ++round) {
+        const auto begin = Clock::now();
+        for (int i = 0; i < repeats; ++i) body();
+        best = std::min(best, std::chrono::duration<double>(Clock::now() - begin).count() / repeats);
+    }
+    return best;
+}
+
+struct LinearBench {
+    System& s;
+    Workspace& w;
+    const double *q, *v;
+    double t;
+
+    void assemble() {
+        set_position(s.tables, q, w);
+        set_velocity(s.tables, v, w);
+        calc_jacobian_and_gamma(s.tables, t, w);
+        calc_forces(s.tables, t, w);
+    }
+    void take_sides() {
+        std::copy(w.force.begin(), w.force.end(), w.a.begin());
+        std::copy(w.gamma.begin(), w.gamma.end(), w.lambda.begin());
+    }
+};
+
+nb::dict time_linear(System& s, double t, const Array& q, const Array& v, const Array& memory, const std::string& linear,
+                     int repeats) {
+    s.set(t, q, v, memory);
+    LinearBench bench{s, *s.workspace, q.data(), v.data(), t};
+    Workspace& w = bench.w;
+    bench.assemble();
+    const Pattern pattern = build_pattern(s.tables);
+    find_active_rows(pattern, w.jacobian.data(), 1e-9, w.active.data());
+    auto solver = build_linear_solver(linear, pattern);
+    if (!solver->analyse(w.jacobian.data(), w.active.data())) throw nb::value_error("singular position");
+    nb::dict out;
+    out["assembly"] = calc_time(repeats, [&] { bench.assemble(); });
+    out["factor"] = calc_time(repeats, [&] { solver->factor(w.jacobian.data(), w.active.data()); });
+    out["solve"] = calc_time(repeats, [&] {
+        bench.take_sides();
+        solver->solve(w.a.data(), w.lambda.data());
+    });
+    out["total"] = calc_time(repeats, [&] {
+        bench.assemble();
+        solver->factor(w.jacobian.data(), w.active.data());
+        bench.take_sides();
+        solver->solve(w.a.data(), w.lambda.data());
+    });
+    // largest entry of the residual, relative to the right side
+    std::vector<double> f(w.force), g(w.gamma);
+    for (double& e : f) e = -e;
+    for (double& e : g) e = -e;
+    add_mass_times(s.tables, w.a.data(), f.data());
+    add_transpose_times(s.tables, w.jacobian.data(), w.lambda.data(), f.data());
+    add_jacobian_times(s.tables, w.jacobian.data(), w.a.data(), g.data());
+    double residual = 0, size = 1e-300;
+    for (int i = 0; i < s.tables.nv; ++i)
+        residual = std::max(residual, std::abs(f[i])), size = std::max(size, std::abs(w.force[i]));
+    for (int i = 0; i < s.tables.rows_count; ++i)
+        residual = std::max(residual, w.active[i] * std::abs(g[i])), size = std::max(size, std::abs(w.gamma[i]));
+    out["residual"] = residual / size;
+    const LinearFacts facts = solver->facts();
+    out["multiply_adds"] = facts.multiply_adds;
+    out["bandwidth"] = facts.bandwidth;
+    out["profile"] = facts.profile;
+    out["work"] = facts.work;
+    out["analyses"] = facts.analyses;
+    out["fallbacks"] = facts.fallbacks;
+    std::fill(w.active.begin(), w.active.end(), 1.0);
+    return out;
+}
+
+} // namespace
+
+void bind_bench(nb::module_& m) {
+    m.def("time_linear", &time_linear, "system"_a, "t"_a, "q"_a, "v"_a, "memory"_a, "linear"_a, "repeats"_a = 1000,
+          "Seconds per assembly, factorization, solve and all of them, with the solver's facts.");
+}
+
+} // namespace linkwork

@@ -1,0 +1,8 @@
+#include "system.hpp"
+
+NB_MODULE(_core, m) {
+    m.doc() = "The compiled core of linkwork.";
+    linkwork::bind_system(m);
+    linkwork::bind_run(m);
+    linkwork::bind_bench(m);
+}

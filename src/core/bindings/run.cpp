@@ -1,0 +1,244 @@
+// Runs of a mechanism, and of plain equations, with the hooks of the user.
+#include "../integrators/driver.hpp"
+#include "../integrators/ode_function.hpp"
+#include "system.hpp"
+
+namespace linkwork {
+
+namespace {
+
+FormulationOptions read_formulation_options(const nb::dict& d) {
+    FormulationOptions o;
+    const auto get = [&](const char* name, auto& field) {
+        if (d.contains(name)) field = nb::cast<std::remove_reference_t<decltype(field)>>(nb::object(d[name]));
+    };
+    get("linear", o.linear);
+    get("baumgarte_alpha", o.baumgarte_alpha);
+    get("baumgarte_beta", o.baumgarte_beta);
+    get("position_tolerance", o.position_tolerance);
+    get("rank_tolerance", o.rank_tolerance);
+    get("repartition_growth", o.repartition_growth);
+    return o;
+}
+
+DriverOptions read_driver_options(const nb::dict& d) {
+    DriverOptions o;
+    const auto get = [&](const char* name, auto& field) {
+        if (d.contains(name)) field = nb::cast<std::remove_reference_t<decltype(field)>>(nb::object(d[name]));
+    };
+    get("t_start", o.t_start);
+    get("t_end", o.t_end);
+    get("first_step", o.first_step);
+    get("max_step", o.max_step);
+    get("fixed_step", o.fixed_step);
+    get("max_steps", o.max_steps);
+    get("output", o.output);
+    if (d.contains("events"))
+        for (nb::handle h : nb::list(nb::object(d["events"])))
+            o.events.push_back({nb::cast<int>(h[0]), static_cast<EventAction>(nb::cast<int>(h[1]))});
+    return o;
+}
+
+// The hooks of a run: Python callables, called with the GIL held; the first exception ends the run.
+struct PythonHooks {
+    nb::dict hooks;
+    int nq, nv;
+    nb::object exception = nb::none();
+
+    bool has(const char* name) const { return hooks.contains(name); }
+    template <class F> bool guarded(F&& body) {
+        nb::gil_scoped_acquire gil;
+        try {
+            return body();
+        } catch (nb::python_error& e) {
+            if (!e.matches(PyExc_KeyboardInterrupt)) exception = e.value();
+        } catch (const std::exception& e) {
+            exception = nb::module_::import_("builtins").attr("ValueError")(e.what());
+        }
+        return false;
+    }
+    Output copy(const double* x, int n) const { return to_array(std::vector<double>(x, x + n)); }
+
+    static PythonHooks& of(void* context) { return *static_cast<PythonHooks*>(context); }
+    static bool tick(void* context, double t) {
+        auto& self = of(context);
+        return self.guarded([&] {
+            if (PyErr_CheckSignals() != 0) throw nb::python_error();
+            return !self.has("tick") || nb::cast<bool>(self.hooks["tick"](t));
+        });
+    }
+    static bool events(void* context, double t, const double* q, const double* v, double* values) {
+        auto& self = of(context);
+        return self.guarded([&] {
+            const auto out = nb::cast<std::vector<double>>(
+                self.hooks["events"](t, self.copy(q, self.nq), self.copy(v, self.nv)));
+            std::copy(out.begin(), out.end(), values);
+            return true;
+        });
+    }
+    static bool change(void* context, int event, double t, double* q, double* v, bool* stop) {
+        auto& self = of(context);
+        return self.guarded([&] {
+            nb::object out = self.hooks["change"](event, t, self.copy(q, self.nq), self.copy(v, self.nv));
+            const auto new_q = nb::cast<Array>(out[0]), new_v = nb::cast<Array>(out[1]);
+            check_size(new_q, self.nq, "q");
+            check_size(new_v, self.nv, "v");
+            std::copy_n(new_q.data(), self.nq, q);
+            std::copy_n(new_v.data(), self.nv, v);
+            *stop = nb::cast<bool>(out[2]);
+            return true;
+        });
+    }
+    static bool step(void* context, double t, const double* q, const double* v, bool* stop) {
+        auto& self = of(context);
+        return self.guarded([&] {
+            *stop = nb::cast<bool>(self.hooks["step"](t, self.copy(q, self.nq), self.copy(v, self.nv)));
+            return true;
+        });
+    }
+    Hooks table() {
+        Hooks h;
+        h.context = this;
+        h.tick = &tick;
+        if (has("events")) h.events = &events;
+        if (has("change")) h.change = &change;
+        if (has("step")) h.step = &step;
+        return h;
+    }
+};
+
+void put_records(nb::dict& out, const char* prefix, Records& r, const Tables& tables) {
+    const std::size_t n = r.t.size();
+    const std::string p(prefix);
+    const auto put = [&](const char* name, std::vector<double>& values, std::size_t columns) {
+        out[(p + name).c_str()] = to_rows(std::move(values), columns, n);
+    };
+    out[(p + "t").c_str()] = to_array(std::move(r.t));
+    put("q", r.q, tables.nq);
+    put("v", r.v, tables.nv);
+    put("a", r.a, tables.nv);
+    put("lambda_", r.lambda, tables.rows_count);
+}
+
+nb::dict run_system(System& system, const std::string& formulation_name, const std::string& integrator_name,
+                    const nb::dict& formulation_options, const nb::dict& driver_options, double rtol, double atol_position,
+                    double atol_velocity, const Array& q, const Array& v, const Array& memory, const nb::dict& hooks) {
+    const Tables& tables = system.tables;
+    check_size(q, tables.nq, "q");
+    check_size(v, tables.nv, "v");
+    check_size(memory, tables.memory_size, "memory");
+    auto formulation = build_formulation(formulation_name, tables, read_formulation_options(formulation_options));
+    std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
+    const DriverOptions options = read_driver_options(driver_options);
+    PythonHooks python{hooks, tables.nq, tables.nv};
+    system.exception = nb::none();
+
+    // the size of x and the kinds of its entries are known once the formulation has chosen its coordinates
+    std::vector<double> x(2 * (tables.nq + tables.nv));
+    Run out;
+    {
+        nb::gil_scoped_release release;
+        out.status = formulation->start(options.t_start, q.data(), v.data(), x.data());
+        if (out.status == Status::success) {
+            std::vector<int> kinds(formulation->size());
+            formulation->fill_kinds(kinds.data());
+            Tolerances tolerances{rtol, {}};
+            for (const int kind : kinds) tolerances.atol.push_back(kind == 0 ? atol_position : atol_velocity);
+            auto integrator = build_integrator(integrator_name, formulation->size(), tolerances);
+            out = run(*formulation, *integrator, tables, q.data(), v.data(), options, python.table());
+        }
+    }
+    if (!python.exception.is_none() || !system.exception.is_none()) out.status = Status::user_error;
+
+    nb::dict result, statistics;
+    result["status"] = static_cast<int>(out.status);
+    result["t_reached"] = out.t_reached;
+    put_records(result, "", out.steps, tables);
+    put_records(result, "output_", out.output, tables);
+    nb::list events;
+    for (std::size_t i = 0; i < out.events.size(); ++i)
+        events.append(nb::make_tuple(out.events[i].event, out.events[i].t,
+                                     python.copy(out.event_q.data() + i * tables.nq, tables.nq),
+                                     python.copy(out.event_v.data() + i * tables.nv, tables.nv)));
+    result["events"] = events;
+    result["exception"] = python.exception.is_none() ? system.exception : python.exception;
+    system.exception = nb::none();
+    const FormulationFacts f = formulation->facts();
+    statistics["steps"] = out.facts.steps;
+    statistics["rejected"] = out.facts.rejected;
+    statistics["restarts"] = out.facts.restarts;
+    statistics["wall_time"] = out.facts.wall_time;
+    statistics["smallest_step"] = out.facts.smallest_step;
+    statistics["largest_step"] = out.facts.largest_step;
+    statistics["evaluations"] = f.evaluations;
+    statistics["factorizations"] = f.factorizations;
+    statistics["linear_solves"] = f.linear_solves;
+    statistics["repartitions"] = f.repartitions;
+    statistics["rank_changes"] = f.rank_changes;
+    statistics["position_iterations"] = f.position_iterations;
+    statistics["condition"] = f.condition;
+    statistics["closest_pivot"] = f.closest_pivot;
+    statistics["closest_pivot_time"] = f.closest_pivot_time;
+    statistics["dropped_violation"] = f.dropped_violation;
+    result["statistics"] = statistics;
+    return result;
+}
+
+// x' = f(t, x) from a Python callable, for tests of the integrators alone.
+struct PythonOde {
+    nb::object function;
+    int size;
+    nb::object exception = nb::none();
+
+    static bool calc(void* context, double t, const double* x, double* rate) {
+        auto& self = *static_cast<PythonOde*>(context);
+        try {
+            nb::object r = self.function(t, to_array(std::vector<double>(x, x + self.size)));
+            const auto values = nb::cast<std::vector<double>>(r.attr("tolist")());
+            if (static_cast<int>(values.size()) != self.size) throw nb::value_error("the rate has another size than the state");
+            std::copy(values.begin(), values.end(), rate);
+            return true;
+        } catch (nb::python_error& e) {
+            self.exception = e.value();
+            return false;
+        }
+    }
+};
+
+nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name, double rtol,
+                          double atol, double step, const std::vector<double>& output) {
+    const int n = static_cast<int>(x0.shape(0));
+    PythonOde python{function, n};
+    FunctionOde ode(n, &PythonOde::calc, &python);
+    auto integrator = build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)});
+    StepLimits limits;
+    limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
+    OdeRun run = solve_ode(ode, *integrator, x0.data(), limits, output);
+    if (!python.exception.is_none()) {
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(python.exception.ptr())), python.exception.ptr());
+        throw nb::python_error();
+    }
+    nb::dict result;
+    const std::size_t steps = run.t.size(), outputs = run.output_x.size() / std::max(n, 1);
+    result["status"] = static_cast<int>(run.status);
+    result["t"] = to_array(std::move(run.t));
+    result["x"] = to_rows(std::move(run.x), n, steps);
+    result["output_x"] = to_rows(std::move(run.output_x), n, outputs);
+    result["steps"] = run.facts.steps;
+    result["rejected"] = run.facts.rejected;
+    result["evaluations"] = ode.evaluations;
+    result["highest_order"] = run.highest_order;
+    return result;
+}
+
+} // namespace
+
+void bind_run(nb::module_& m) {
+    m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a, "rtol"_a,
+          "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
+          "Simulate a compiled model; see linkwork.simulate.");
+    m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
+          "step"_a = 0.0, "output"_a = std::vector<double>{}, "Integrate x' = f(t, x) of a Python function.");
+}
+
+} // namespace linkwork

@@ -1,0 +1,236 @@
+// Tangent-plane parametrization: x = (y, y') with y coordinates in the plane tangent to the constraint manifold at a base
+// point q0 [negrut 1, potra-rheinboldt].
+//
+// Around q0 the bodies are described by displacement coordinates xi: r - r0 and, for rigid bodies, 2 G(p0) p, whose inverse
+// on the unit sphere is p = sqrt(1 - |xi|^2/4) p0 + 1/2 G(p0)^T xi. With V an M-orthonormal basis of the null space of
+// J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V y + M^-1 J0^T mu on the constraints; one simplified
+// Newton step is the project's linear question with the factorization of the base point,
+//     [M J0^T; J0 0][d; mu] = [M V (y - V^T M xi); -Phi(xi)].
+// Rates: xi' = B v with B = I for translations and B = G(p0) G(p)^T for rotations, so v solves J v = target,
+// V^T M B v = y', by the same iteration. xi'' = B v' - 1/2 |w|^2 G(p0) p for rotations.
+//
+// The chart is left (a new base point is taken) when the iterations contract more slowly than 1/4 or a rotation exceeds
+// 0.8: the plane's own measure of the growth that partitioning watches by its condition number.
+#include <Eigen/Dense>
+
+#include "chart.hpp"
+#include "formulations.hpp"
+
+namespace linkwork {
+
+namespace {
+
+class TangentPlane final : public ChartFormulation {
+  public:
+    TangentPlane(const Tables& tables, const FormulationOptions& options)
+        : ChartFormulation(tables, options), base(tables.nq), jacobian(tables.jacobian_size),
+          solver(build_linear_solver(options.linear, engine.pattern)), xi(tables.nv), xi_accepted(tables.nv), d(tables.nv),
+          f(tables.nv), g(tables.rows_count) {}
+
+  private:
+    Status open_chart(double, double* x) override {
+        if (count > 0) ++engine.facts.repartitions;
+        base = q;
+        jacobian = engine.w.jacobian;
+        if (!solver->analyse(jacobian.data(), engine.w.active.data())) return Status::singular_position;
+        build_basis();
+        std::fill(xi.begin(), xi.end(), 0.0);
+        xi_accepted = xi;
+        std::fill_n(x, count, 0.0);
+        project_rates(v.data(), x + count); // at the base xi' = v
+        worst_contraction = 0;
+        return Status::success;
+    }
+
+    bool refresh_chart(double) override {
+        double rotation = 0;
+        for (const Body& b : tables.bodies)
+            if (b.kind == body_rigid)
+                for (int i = 3; i < 6; ++i) rotation = std::max(rotation, std::abs(xi[b.v + i]));
+        const bool good = worst_contraction < 0.25 && rotation < 0.8;
+        engine.facts.condition = worst_contraction;
+        worst_contraction = 0;
+        xi_accepted = xi;
+        return good;
+    }
+
+    Status recover_position(double t, const double* y) override {
+        Contraction contraction;
+        for (;;) {
+            if (!place()) return lost();
+            set_position(tables, q.data(), engine.w);
+            calc_constraints(tables, t, engine.w);
+            for (int i = 0; i < tables.rows_count; ++i) g[i] = -engine.w.phi[i];
+            fill_tangent_side(y, xi.data());
+            ++engine.facts.position_iterations;
+            solve();
+            double largest = 0;
+            for (const double s : d) largest = std::max(largest, std::abs(s));
+            const auto verdict = contraction.next(largest, options.position_tolerance);
+            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 20)) return lost();
+            if (contraction.iteration > 1 && largest > 1e-10)
+                worst_contraction = std::max(worst_contraction, contraction.theta);
+            for (int i = 0; i < tables.nv; ++i) xi[i] += d[i];
+            if (verdict == Contraction::done) break;
+        }
+        if (!place()) return lost();
+        set_position(tables, q.data(), engine.w);
+        calc_jacobian(tables, engine.w);
+        return Status::success;
+    }
+
+    Status recover_velocity(double t, const double* rates) override {
+        calc_velocity_target(tables, t, engine.w);
+        Contraction contraction;
+        double scale = 1;
+        for (const double s : v) scale = std::max(scale, std::abs(s));
+        for (;;) {
+            std::fill(g.begin(), g.end(), 0.0);
+            add_jacobian_times(tables, engine.w.jacobian.data(), v.data(), g.data());
+            for (int i = 0; i < tables.rows_count; ++i) g[i] = engine.w.target[i] - g[i];
+            calc_displacement_rate(v.data(), rate_xi());
+            fill_tangent_side(rates, rate_xi());
+            solve();
+            double largest = 0;
+            for (const double s : d) largest = std::max(largest, std::abs(s));
+            const auto verdict = contraction.next(largest, options.position_tolerance * scale);
+            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 25)) return lost();
+            add_velocity_correction();
+            if (verdict == Contraction::done) return Status::success;
+        }
+    }
+
+    void calc_chart_acceleration(double* out) override {
+        double* second = rate_xi();
+        calc_displacement_rate(engine.w.a.data(), second);
+        for (std::size_t b = 0; b < tables.bodies.size(); ++b) {
+            const Body& body = tables.bodies[b];
+            if (body.kind != body_rigid) continue;
+            const Vec& w = engine.w.twist[b].w;
+            const double factor = -0.25 * dot(w, w); // 2 G0 p'' = B w' - 1/4 |w|^2 2 G0 p
+            for (int i = 3; i < 6; ++i) second[body.v + i] += factor * xi[body.v + i];
+        }
+        project_rates(second, out);
+    }
+
+    // q from xi; false when a rotation has left the half sphere of the chart
+    bool place() {
+        for (const Body& b : tables.bodies) {
+            double* x = q.data() + b.q;
+            const double *x0 = base.data() + b.q, *u = xi.data() + b.v;
+            for (int i = 0; i < std::min(b.nv, 3); ++i) x[i] = x0[i] + u[i];
+            if (b.kind != body_rigid) continue;
+            const double square = 1 - 0.25 * (u[3] * u[3] + u[4] * u[4] + u[5] * u[5]);
+            if (!(square > 0.05)) return false;
+            double step[4];
+            calc_parameter_rate(x0 + 3, Vec{u[3], u[4], u[5]}, step);
+            for (int i = 0; i < 4; ++i) x[3 + i] = std::sqrt(square) * x0[3 + i] + step[i];
+        }
+        return true;
+    }
+
+    Status lost() {
+        xi = xi_accepted;
+        std::fill(v.begin(), v.end(), 0.0);
+        return Status::position_lost;
+    }
+
+    // xi' = B v
+    void calc_displacement_rate(const double* u, double* out) {
+        linkwork::calc_position_rate(tables, q.data(), u, rate.data());
+        for (const Body& b : tables.bodies) {
+            for (int i = 0; i < std::min(b.nv, 3); ++i) out[b.v + i] = u[b.v + i];
+            if (b.kind != body_rigid) continue;
+            const Vec spin = calc_spin(base.data() + b.q + 3, rate.data() + b.q + 3);
+            for (int i = 0; i < 3; ++i) out[b.v + 3 + i] = spin[i];
+        }
+    }
+
+    // v += B^-1 d. For p = c p0 + 1/2 G0^T xi, B = c I - 1/2 tilde(xi) up to the sign of the tilde, with the closed inverse
+    // used here found from B itself: B = c I + tilde(k), B^-1 = (c I - tilde(k) + k k^T / c) / (c^2 + k.k).
+    void add_velocity_correction() {
+        for (const Body& b : tables.bodies) {
+            const double* u = d.data() + b.v;
+            double* out = v.data() + b.v;
+            for (int i = 0; i < std::min(b.nv, 3); ++i) out[i] += u[i];
+            if (b.kind != body_rigid) continue;
+            const double *p0 = base.data() + b.q + 3, *p = q.data() + b.q + 3;
+            const double c = p0[0] * p[0] + p0[1] * p[1] + p0[2] * p[2] + p0[3] * p[3];
+            const Vec k = 0.5 * Vec{xi[b.v + 3], xi[b.v + 4], xi[b.v + 5]}, e = {u[3], u[4], u[5]};
+            const Vec s = (1 / (c * c + dot(k, k))) * (c * e - cross(k, e) + (dot(k, e) / c) * k);
+            for (int i = 0; i < 3; ++i) out[3 + i] += s[i];
+        }
+    }
+
+    // f = M V (y - V^T M xi); the right side of the constraints is already in g
+    void fill_tangent_side(const double* y, const double* displacement) {
+        project_rates(displacement, chart.data());
+        std::fill(f.begin(), f.end(), 0.0);
+        for (int j = 0; j < count; ++j) {
+            const double s = y[j] - chart[j];
+            const double* column = basis.data() + static_cast<std::size_t>(j) * tables.nv;
+            for (int i = 0; i < tables.nv; ++i) f[i] += s * column[i];
+        }
+        std::fill(d.begin(), d.end(), 0.0);
+        add_mass_times(tables, f.data(), d.data());
+    }
+
+    // out = V^T M u
+    void project_rates(const double* u, double* out) {
+        std::fill(f.begin(), f.end(), 0.0);
+        add_mass_times(tables, u, f.data());
+        for (int j = 0; j < count; ++j) {
+            const double* column = basis.data() + static_cast<std::size_t>(j) * tables.nv;
+            double s = 0;
+            for (int i = 0; i < tables.nv; ++i) s += column[i] * f[i];
+            out[j] = s;
+        }
+    }
+
+    void solve() {
+        ++engine.facts.linear_solves;
+        solver->solve(d.data(), g.data());
+    }
+
+    // V = L^-T Q2, where M = L L^T and Q2 spans the null space of J0 L^-T. Dense; called per chart.
+    void build_basis() {
+        const int n = tables.nv;
+        Eigen::MatrixXd J = Eigen::MatrixXd::Zero(tables.rows_count, n), M = Eigen::MatrixXd::Zero(n, n);
+        for (const Part& part : tables.parts) {
+            const Body& b = tables.bodies[part.body];
+            for (int r = 0; r < tables.blocks[part.block].rows; ++r)
+                for (int c = 0; c < b.nv; ++c)
+                    J(tables.blocks[part.block].row + r, b.v + c) += jacobian[part.offset + r * b.nv + c];
+        }
+        for (const Body& b : tables.bodies)
+            for (int i = 0; i < b.nv; ++i)
+                for (int j = 0; j < b.nv; ++j) M(b.v + i, b.v + j) = calc_mass_entry(b, i, j);
+        for (int i = 0; i < tables.rows_count; ++i)
+            if (engine.w.active[i] == 0) J.row(i).setZero();
+        const Eigen::LLT<Eigen::MatrixXd> factor(M);
+        const Eigen::MatrixXd scaled = factor.matrixL().solve(J.transpose()); // L^-1 J^T, n x rows
+        Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(scaled);
+        count = n - engine.rank;
+        const Eigen::MatrixXd Q = qr.householderQ() * Eigen::MatrixXd::Identity(n, n);
+        const Eigen::MatrixXd V = factor.matrixU().solve(Q.rightCols(count));
+        basis.assign(V.data(), V.data() + V.size());
+        chart.assign(count, 0.0);
+        xi_rate.assign(n, 0.0);
+    }
+    double* rate_xi() { return xi_rate.data(); }
+
+    std::vector<double> base;     // q0
+    std::vector<double> jacobian; // J0
+    std::unique_ptr<LinearSolver> solver;
+    std::vector<double> basis; // V, column-major nv x count
+    std::vector<double> xi, xi_accepted, xi_rate, d, f, g, chart;
+    double worst_contraction = 0;
+};
+
+} // namespace
+
+std::unique_ptr<Formulation> build_tangent_plane(const Tables& tables, const FormulationOptions& options) {
+    return std::make_unique<TangentPlane>(tables, options);
+}
+
+} // namespace linkwork
