@@ -51,7 +51,7 @@ struct PythonHooks {
         try {
             return body();
         } catch (nb::python_error& e) {
-            if (!e.matches(PyExc_KeyboardInterrupt)) exception = e.value();
+            if (!e.matches(PyExc_KeyboardInterrupt)) exception = nb::borrow(e.value());
         } catch (const std::exception& e) {
             exception = nb::module_::import_("builtins").attr("ValueError")(e.what());
         }
@@ -199,7 +199,7 @@ struct PythonOde {
             std::copy(values.begin(), values.end(), rate);
             return true;
         } catch (nb::python_error& e) {
-            self.exception = e.value();
+            self.exception = nb::borrow(e.value());
             return false;
         }
     }

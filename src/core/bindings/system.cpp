@@ -32,7 +32,7 @@ nb::tuple calc_active(System& s, double t, const Array& q, const Array& memory, 
     calc_jacobian(s.tables, *s.workspace);
     std::vector<double> active(s.tables.rows_count);
     const int rank = find_active_rows(build_pattern(s.tables), s.workspace->jacobian.data(), tolerance, active.data());
-    return nb::make_tuple(rank, to_array(std::move(active)).attr("astype")("int32"));
+    return nb::make_tuple(rank, nb::cast(to_array(std::move(active))).attr("astype")("int32"));
 }
 
 nb::tuple calc_coordinates(System& s, const nb::object& records, const Array& q, const Array& v, const Array& memory) {

@@ -84,7 +84,7 @@ struct PythonCall {
             std::copy(values.begin(), values.end(), out);
             return true;
         } catch (nb::python_error& e) {
-            if (!self.exception->is_valid() || self.exception->is_none()) *self.exception = e.value();
+            if (!self.exception->is_valid() || self.exception->is_none()) *self.exception = nb::borrow(e.value());
         } catch (const std::exception& e) {
             if (!self.exception->is_valid() || self.exception->is_none())
                 *self.exception = nb::module_::import_("builtins").attr("ValueError")(e.what());

@@ -3,7 +3,7 @@
 // An expression is a list of words for a small stack machine, written by `functions.py`; a word is an operation code, or
 // for `push` and `load` a code followed by an index. A spline is a piecewise cubic: `count` knots x_i at numbers[first],
 // then 4 (count - 1) coefficients c0..c3 per interval in powers of (x - x_i). Outside the knots it goes on as the straight
-// line of its end slope. A callable knows no derivatives: on dual scalars it is differenced with steps scaled to its argument.
+// line of its end slope, or starts over if it is periodic. A callable knows no derivatives: on dual scalars it is differenced with steps scaled to its argument.
 #pragma once
 
 #include "../system/tables.hpp"
@@ -50,10 +50,15 @@ enum Word : std::int32_t { // one operand fewer on the stack per extra argument
 
 // Value and first two derivatives of a spline at x.
 template <class T>
-inline void calc_spline(const Tables& tables, const Function& f, const T& x, T& y, T& y1, T& y2) {
+inline void calc_spline(const Tables& tables, const Function& f, const T& argument, T& y, T& y1, T& y2) {
     const double* knots = tables.numbers.data() + f.first;
     const int n = f.count;
     const double* coefficients = knots + n;
+    T x = argument;
+    if (f.kind == function_periodic) {
+        const double period = knots[n - 1] - knots[0];
+        x = x - T(period * std::floor((plain(x) - knots[0]) / period));
+    }
     const double at = plain(x);
     if (at < knots[0]) { // straight continuation
         const double* c = coefficients;
@@ -86,7 +91,8 @@ template <class T> inline T calc_function(const Tables& tables, int index, const
     switch (f.kind) {
     case function_expression:
         return calc_expression(tables, f, arguments);
-    case function_spline: {
+    case function_spline:
+    case function_periodic: {
         T y, y1, y2;
         calc_spline(tables, f, arguments[0], y, y1, y2);
         return y;

@@ -73,11 +73,11 @@ struct Part { // the Jacobian of one block with respect to one body: rows x nv, 
     std::int32_t offset, spare; // ground parts point at a scratch area behind the used ones
 };
 
-enum FunctionKind : std::int32_t { function_expression = 0, function_spline = 1, function_callback = 2 };
+enum FunctionKind : std::int32_t { function_expression = 0, function_spline, function_callback, function_periodic };
 
 struct Function { // a scalar function of up to four arguments
     std::int32_t kind;
-    std::int32_t first, count; // expression: code words; spline: knots; callback: index of the callable, 1
+    std::int32_t first, count; // expression: code words; spline, periodic spline: knots; callback: index of the callable, 1
     std::int32_t arguments;    // number of arguments
 };
 
