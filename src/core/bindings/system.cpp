@@ -113,6 +113,14 @@ void bind_system(nb::module_& m) {
             },
             "t"_a, "q"_a, "memory"_a, "J = Phi_q N(q), dense")
         .def(
+            "jacobian_parts",
+            [](System& s, double t, const Array& q, const Array& memory) {
+                s.set(t, q, memory);
+                calc_jacobian(s.tables, *s.workspace);
+                return to_array(s.workspace->jacobian);
+            },
+            "t"_a, "q"_a, "memory"_a, "J as its blocks: part k at its offset, rows x nv of its body, row-major")
+        .def(
             "velocity_target",
             [](System& s, double t, const Array& q, const Array& memory) {
                 s.set(t, q, memory);
