@@ -32,7 +32,8 @@ struct Contraction {
 class ChartFormulation : public Formulation {
   public:
     ChartFormulation(const Tables& tables, const FormulationOptions& options)
-        : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq) {}
+        : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq),
+          q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv) {}
 
     int size() const final { return 2 * count; }
 
@@ -40,8 +41,11 @@ class ChartFormulation : public Formulation {
         kept_time = std::nan("");
         std::copy(q_start, q_start + tables.nq, q.begin());
         std::copy(v_start, v_start + tables.nv, v.begin());
+        std::fill(engine.w.a.begin(), engine.w.a.end(), 0.0);
         const Status status = engine.prepare(t, q.data());
-        return status == Status::success ? open_chart(t, x) : status;
+        if (status != Status::success) return status;
+        remember(t);
+        return open_chart(t, x);
     }
 
     Status calc_rate(double t, const double* x, double* out) final {
@@ -66,6 +70,7 @@ class ChartFormulation : public Formulation {
         bool rank_changed = false;
         status = engine.watch(t, q.data(), rank_changed);
         if (status != Status::success) return status;
+        remember(t);
         if (rank_changed || !refresh_chart(t)) {
             change = Change::chart;
             kept_time = std::nan("");
@@ -92,11 +97,39 @@ class ChartFormulation : public Formulation {
     // y'' from q, v and the accelerations in the workspace
     virtual void calc_chart_acceleration(double* out) = 0;
 
+    // The iterations begin from q + v s + a s^2/2 and v + a s around the last accepted state, or, at the same time again (the
+    // second evaluation of a predictor-corrector pair), from the state found last.
+    virtual void predict(double t) {
+        restore();
+        const double s = t - accepted_time;
+        for (int i = 0; i < tables.nv; ++i) {
+            displacement[i] = s * (v_accepted[i] + 0.5 * s * a_accepted[i]);
+            v[i] += s * a_accepted[i];
+        }
+        move(tables, displacement.data(), q.data());
+    }
+    void restore() {
+        std::copy(q_accepted.begin(), q_accepted.end(), q.begin());
+        std::copy(v_accepted.begin(), v_accepted.end(), v.begin());
+    }
+    void remember(double t) {
+        std::copy(q.begin(), q.end(), q_accepted.begin());
+        std::copy(v.begin(), v.end(), v_accepted.begin());
+        std::copy(engine.w.a.begin(), engine.w.a.end(), a_accepted.begin());
+        accepted_time = guess_time = t;
+    }
+
     Status evaluate(double t, const double* x) {
         if (t == kept_time && std::equal(kept.begin(), kept.begin() + 2 * count, x)) return Status::success;
         kept_time = std::nan("");
+        if (t != guess_time) predict(t);
+        guess_time = t;
         Status status = recover_position(t, x);
         if (status == Status::success) status = recover_velocity(t, x + count);
+        if (status == Status::position_lost) { // leave a good guess for a shorter step
+            restore();
+            guess_time = std::nan("");
+        }
         if (status == Status::success) status = engine.calc(t, q.data(), v.data());
         if (status != Status::success) return status;
         kept_time = t;
@@ -113,6 +146,9 @@ class ChartFormulation : public Formulation {
     std::vector<double> rate;    // work
     std::vector<double> kept;    // x of the state lifted last
     double kept_time = std::nan("");
+    std::vector<double> q_accepted, v_accepted, a_accepted; // last accepted state
+    std::vector<double> displacement;
+    double accepted_time = 0, guess_time = 0;
 };
 
 } // namespace linkwork

@@ -64,11 +64,11 @@ class Partitioning final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance);
-            if (verdict == Contraction::lost || largest > 1e3) return recover_lost();
+            if (verdict == Contraction::lost || largest > 1e3) return Status::position_lost;
             move(tables, d.data(), q.data());
             if (verdict == Contraction::done) break;
             if (verdict == Contraction::slow) {
-                if (refreshed && contraction.iteration > 12) return recover_lost();
+                if (refreshed && contraction.iteration > 12) return Status::position_lost;
                 set_position(tables, q.data(), engine.w);
                 calc_jacobian(tables, engine.w);
                 fill_jacobian();
@@ -80,13 +80,6 @@ class Partitioning final : public ChartFormulation {
         set_position(tables, q.data(), engine.w);
         calc_jacobian(tables, engine.w);
         return Status::success;
-    }
-
-    Status recover_lost() {
-        for (double& s : q) // leave a finite guess behind
-            if (!std::isfinite(s)) s = 0;
-        std::copy(q_accepted.begin(), q_accepted.end(), q.begin());
-        return Status::position_lost;
     }
 
     Status recover_velocity(double t, const double* rates) override {
@@ -105,7 +98,7 @@ class Partitioning final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost) return velocity_lost();
+            if (verdict == Contraction::lost) return Status::position_lost;
             for (int i = 0; i < tables.nv; ++i) v[i] += d[i];
             if (verdict == Contraction::done) return Status::success;
             if (verdict == Contraction::slow) {
@@ -114,11 +107,6 @@ class Partitioning final : public ChartFormulation {
                 contraction.last = 0;
             }
         }
-    }
-
-    Status velocity_lost() {
-        std::copy(v_accepted.begin(), v_accepted.end(), v.begin());
-        return Status::position_lost;
     }
 
     // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second derivatives
@@ -177,8 +165,6 @@ class Partitioning final : public ChartFormulation {
                 calc_pin_row(body, q.data(), independent[i], row);
             }
         }
-        q_accepted = q;
-        v_accepted = v;
     }
 
     bool factor() {
@@ -245,7 +231,6 @@ class Partitioning final : public ChartFormulation {
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work;
-    std::vector<double> q_accepted, v_accepted; // where the factorization was made
     double condition_at_choice = 0;
 };
 

@@ -24,7 +24,7 @@ class TangentPlane final : public ChartFormulation {
   public:
     TangentPlane(const Tables& tables, const FormulationOptions& options)
         : ChartFormulation(tables, options), base(tables.nq), jacobian(tables.jacobian_size),
-          solver(build_linear_solver(options.linear, engine.pattern)), xi(tables.nv), xi_accepted(tables.nv), d(tables.nv),
+          solver(build_linear_solver(options.linear, engine.pattern)), xi(tables.nv), d(tables.nv),
           f(tables.nv), g(tables.rows_count) {}
 
   private:
@@ -35,7 +35,6 @@ class TangentPlane final : public ChartFormulation {
         if (!solver->analyse(jacobian.data(), engine.w.active.data())) return Status::singular_position;
         build_basis();
         std::fill(xi.begin(), xi.end(), 0.0);
-        xi_accepted = xi;
         std::fill_n(x, count, 0.0);
         project_rates(v.data(), x + count); // at the base xi' = v
         worst_contraction = 0;
@@ -50,14 +49,13 @@ class TangentPlane final : public ChartFormulation {
         const bool good = worst_contraction < 0.25 && rotation < 0.8;
         engine.facts.condition = worst_contraction;
         worst_contraction = 0;
-        xi_accepted = xi;
         return good;
     }
 
     Status recover_position(double t, const double* y) override {
         Contraction contraction;
         for (;;) {
-            if (!place()) return lost();
+            if (!place()) return Status::position_lost;
             set_position(tables, q.data(), engine.w);
             calc_constraints(tables, t, engine.w);
             for (int i = 0; i < tables.rows_count; ++i) g[i] = -engine.w.phi[i];
@@ -67,13 +65,13 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance);
-            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 20)) return lost();
+            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 20)) return Status::position_lost;
             if (contraction.iteration > 1 && largest > 1e-10)
                 worst_contraction = std::max(worst_contraction, contraction.theta);
             for (int i = 0; i < tables.nv; ++i) xi[i] += d[i];
             if (verdict == Contraction::done) break;
         }
-        if (!place()) return lost();
+        if (!place()) return Status::position_lost;
         set_position(tables, q.data(), engine.w);
         calc_jacobian(tables, engine.w);
         return Status::success;
@@ -94,7 +92,7 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 25)) return lost();
+            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 25)) return Status::position_lost;
             add_velocity_correction();
             if (verdict == Contraction::done) return Status::success;
         }
@@ -113,6 +111,19 @@ class TangentPlane final : public ChartFormulation {
         project_rates(second, out);
     }
 
+    // The prediction of q, read back as displacement coordinates.
+    void predict(double t) override {
+        ChartFormulation::predict(t);
+        for (const Body& b : tables.bodies) {
+            const double *x = q.data() + b.q, *x0 = base.data() + b.q;
+            double* u = xi.data() + b.v;
+            for (int i = 0; i < std::min(b.nv, 3); ++i) u[i] = x[i] - x0[i];
+            if (b.kind != body_rigid) continue;
+            const Vec turn = calc_spin(x0 + 3, x + 3);
+            for (int i = 0; i < 3; ++i) u[3 + i] = turn[i];
+        }
+    }
+
     // q from xi; false when a rotation has left the half sphere of the chart
     bool place() {
         for (const Body& b : tables.bodies) {
@@ -129,12 +140,6 @@ class TangentPlane final : public ChartFormulation {
         return true;
     }
 
-    Status lost() {
-        xi = xi_accepted;
-        std::fill(v.begin(), v.end(), 0.0);
-        return Status::position_lost;
-    }
-
     // xi' = B v
     void calc_displacement_rate(const double* u, double* out) {
         linkwork::calc_position_rate(tables, q.data(), u, rate.data());
@@ -146,8 +151,8 @@ class TangentPlane final : public ChartFormulation {
         }
     }
 
-    // v += B^-1 d. For p = c p0 + 1/2 G0^T xi, B = c I - 1/2 tilde(xi) up to the sign of the tilde, with the closed inverse
-    // used here found from B itself: B = c I + tilde(k), B^-1 = (c I - tilde(k) + k k^T / c) / (c^2 + k.k).
+    // v += B^-1 d. For p = c p0 + 1/2 G0^T xi, B = c I + tilde(k) with k = xi / 2, and
+    // B^-1 = (c I - tilde(k) + k k^T / c) / (c^2 + k.k).
     void add_velocity_correction() {
         for (const Body& b : tables.bodies) {
             const double* u = d.data() + b.v;
@@ -223,7 +228,7 @@ class TangentPlane final : public ChartFormulation {
     std::vector<double> jacobian; // J0
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> basis; // V, column-major nv x count
-    std::vector<double> xi, xi_accepted, xi_rate, d, f, g, chart;
+    std::vector<double> xi, xi_rate, d, f, g, chart;
     double worst_contraction = 0;
 };
 
