@@ -1,0 +1,412 @@
+"""Joints between two bodies, each a list of equations made of primitives.
+
+Points and axes are in ground coordinates at the initial configuration. A ``Frame`` given instead of a body fixes the joint
+frame on that body: its origin is the joint's point and its z axis the joint's axis; ``point`` and ``axis`` may then be left
+out, and the other side takes the frame that coincides with it in the initial configuration. Two Frames need not coincide:
+assembly brings them together.
+
+In every record x, y, z are the axes of the joint frame on ``a`` and X, Y, Z those on ``b``; P_a and P_b are their origins and
+D = P_b - P_a. The coordinate of a joint is zero in the initial configuration unless two Frames define it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from . import coordinates as co
+from .bodies import BodyLike, Vector
+from .checks import Check
+from .coordinates import Coordinate, Equation, Side, common_point, dot1, dot2, equation, triple
+from .errors import ModelError
+from .functions import FunctionError, Table
+from .rotations import calc_axes, calc_shortest_turn
+
+Named = tuple[str, Coordinate]
+FindSides = Callable[..., tuple[Side, Side]]  # SideFinder.find_sides of sides.py
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Base of the joints between two bodies."""
+
+    name: str
+    a: BodyLike
+    b: BodyLike
+    needs_point: ClassVar[bool] = True
+
+    @property
+    def kind(self) -> str:
+        return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(self).__name__).lower()
+
+    def __post_init__(self) -> None:
+        check = Check(self, self.name)
+        check.done(**self._read(check))
+
+    def _read(self, check: Check) -> dict[str, Any]:
+        """The checked fields of the record; optional vectors by their names."""
+        read: dict[str, Any] = {}
+        for key in ("point", "point_a", "point_b"):
+            if hasattr(self, key):
+                read[key] = check.optional_vector(getattr(self, key), 3, key)
+        for key in ("axis", "axis_a", "axis_b", "reference"):
+            if hasattr(self, key):
+                read[key] = check.optional_direction(getattr(self, key), key)
+        for along in ("axis", "axis_a"):
+            if read.get(along) and read.get("reference"):
+                if np.linalg.norm(np.cross(read[along], read["reference"])) < 1e-6:
+                    check.fail("reference is parallel to the axis; give a direction across it")
+        return read
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        return find(self.a, self.b, point=getattr(self, "point", None), needs_point=self.needs_point)
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        raise NotImplementedError
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return []
+
+
+@dataclass(frozen=True)
+class AxisJoint(Joint):
+    """Base of the joints with one point and one axis; ``reference`` is the direction of the frame's x axis."""
+
+    point: Vector | None = None
+    axis: Vector | None = None
+    reference: Vector | None = None
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        return find(
+            self.a, self.b, point=self.point, axis=self.axis, reference=self.reference, needs_axis=True,
+            needs_point=self.needs_point,
+        )  # fmt: skip
+
+
+def _parallel(a: Side, b: Side) -> list[Equation]:
+    return [
+        equation("axis of b normal to x of a", dot1(a, a.x, b, b.z)),
+        equation("axis of b normal to y of a", dot1(a, a.y, b, b.z)),
+    ]
+
+
+def _in_line(a: Side, b: Side) -> list[Equation]:
+    return [
+        equation("point of b on the line, along x of a", dot2(a, a.x, b)),
+        equation("point of b on the line, along y of a", dot2(a, a.y, b)),
+    ]
+
+
+def _no_turn(a: Side, b: Side) -> Equation:
+    return equation("no turn about the axis", dot1(a, a.x, b, b.y))
+
+
+def _angle(a: Side, b: Side) -> Named:
+    return "angle", co.turn(a, b)
+
+
+def _displacement(a: Side, b: Side) -> Named:
+    return "displacement", dot2(a, a.z, b)
+
+
+@dataclass(frozen=True)
+class Fixed(Joint):
+    """No relative motion: D = 0, x.Y = x.Z = y.Z = 0. The point is by default the centre of mass of b."""
+
+    point: Vector | None = None
+    needs_point: ClassVar[bool] = False
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [common_point(a, b), *_parallel(a, b), _no_turn(a, b)]
+
+
+@dataclass(frozen=True)
+class Revolute(AxisJoint):
+    """A hinge: D = 0, x.Z = y.Z = 0. Coordinate ``angle``: turn of b from a about the axis."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [common_point(a, b), *_parallel(a, b)]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_angle(a, b)]
+
+
+@dataclass(frozen=True)
+class Spherical(Joint):
+    """A ball joint: D = 0."""
+
+    point: Vector | None = None
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [common_point(a, b)]
+
+
+@dataclass(frozen=True)
+class Cylindrical(AxisJoint):
+    """Turn about and slide along the axis: x.Z = y.Z = x.D = y.D = 0. Coordinates ``angle``, ``displacement`` = z.D."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [*_parallel(a, b), *_in_line(a, b)]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_angle(a, b), _displacement(a, b)]
+
+
+@dataclass(frozen=True)
+class Translational(AxisJoint):
+    """Slide along the axis without turning: x.Z = y.Z = x.Y = x.D = y.D = 0. Coordinate ``displacement`` = z.D."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [*_parallel(a, b), _no_turn(a, b), *_in_line(a, b)]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_displacement(a, b)]
+
+
+@dataclass(frozen=True)
+class Screw(AxisJoint):
+    """Cylindrical with z.D = pitch / (2 pi) angle; ``pitch`` is the advance per turn in metres, negative for left-handed."""
+
+    pitch: float = 0.0
+
+    def _read(self, check: Check) -> dict[str, Any]:
+        pitch = check.number(self.pitch, "pitch")
+        if pitch == 0:
+            check.fail("pitch 0 does not advance; give metres per turn, or use Revolute")
+        return {**super()._read(check), "pitch": pitch}
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        terms = ((1.0, dot2(a, a.z, b)), (-self.pitch / (2 * np.pi), co.turn(a, b)))
+        return [*_parallel(a, b), *_in_line(a, b), Equation(("advance with the turn",), terms)]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_angle(a, b), _displacement(a, b)]
+
+
+@dataclass(frozen=True)
+class Universal(Joint):
+    """A cross between ``axis_a`` fixed on a and ``axis_b`` fixed on b: D = 0, z.Z = 0.
+
+    Coordinates ``angle_a`` (turn of the cross about axis_a) and ``angle_b`` (turn of b on the cross about axis_b).
+    """
+
+    point: Vector | None = None
+    axis_a: Vector | None = None
+    axis_b: Vector | None = None
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        if self.axis_a is not None and self.axis_b is not None:
+            cosine = float(np.dot(np.asarray(self.axis_a), np.asarray(self.axis_b)))
+            if abs(cosine) > 1e-6:
+                raise ModelError(
+                    f"axis_a and axis_b make {np.degrees(np.arccos(cosine)):.6g} deg; they must make 90 deg"
+                )
+        return find(
+            self.a, self.b, point=self.point, axis=self.axis_a, reference=self.axis_b,
+            axis_b=self.axis_b, reference_b=self.axis_a, needs_axis=True, own_axes=True,
+        )  # fmt: skip
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [common_point(a, b), equation("axis_a normal to axis_b", dot1(a, a.z, b, b.z))]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [("angle_a", co.angle(a, b, a.x, a.y, b.z)), ("angle_b", co.angle(b, a, b.x, -b.y, a.z))]
+
+
+@dataclass(frozen=True)
+class ConstantVelocity(Joint):
+    """A homokinetic coupling of two shafts along ``axis_a`` and ``axis_b`` (default: the same): D = 0, x.Y - y.X = 0.
+
+    x.Y - y.X is the z part of the rotation axis of b from a, so b never turns about its shaft relative to a.
+    """
+
+    point: Vector | None = None
+    axis_a: Vector | None = None
+    axis_b: Vector | None = None
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        turned = None
+        if self.axis_a is not None and self.axis_b is not None:
+            turned = calc_shortest_turn(self.axis_a, self.axis_b) @ calc_axes(self.axis_a)
+        return find(self.a, self.b, point=self.point, axis=self.axis_a, axes_b=turned, needs_axis=True)
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        terms = ((1.0, dot1(a, a.x, b, b.y)), (-1.0, dot1(a, a.y, b, b.x)))
+        return [common_point(a, b), Equation(("equal turn of both shafts",), terms)]
+
+
+@dataclass(frozen=True)
+class Planar(AxisJoint):
+    """Face on face with normal ``axis``: x.Z = y.Z = z.D = 0. Coordinates ``x`` = x.D, ``y`` = y.D, ``angle``."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [*_parallel(a, b), equation("point of b in the plane", dot2(a, a.z, b))]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [("x", dot2(a, a.x, b)), ("y", dot2(a, a.y, b)), _angle(a, b)]
+
+
+@dataclass(frozen=True)
+class InLine(AxisJoint):
+    """A point of b on a line of a: x.D = y.D = 0. Coordinate ``displacement`` = z.D."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return _in_line(a, b)
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_displacement(a, b)]
+
+
+@dataclass(frozen=True)
+class InPlane(AxisJoint):
+    """A point of b in a plane of a with normal ``axis``: z.D = 0. Coordinates ``x`` = x.D, ``y`` = y.D."""
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [equation("point of b in the plane", dot2(a, a.z, b))]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [("x", dot2(a, a.x, b)), ("y", dot2(a, a.y, b))]
+
+
+@dataclass(frozen=True)
+class Parallel(AxisJoint):
+    """Axes stay parallel, points are free: x.Z = y.Z = 0. Coordinate ``angle``."""
+
+    needs_point: ClassVar[bool] = False
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return _parallel(a, b)
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [_angle(a, b)]
+
+
+@dataclass(frozen=True)
+class Perpendicular(Joint):
+    """``axis_a`` of a stays normal to ``axis_b`` of b, points are free: z.Z = 0."""
+
+    axis_a: Vector | None = None
+    axis_b: Vector | None = None
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        return find(
+            self.a, self.b, axis=self.axis_a, axis_b=self.axis_b, needs_axis=True, own_axes=True, needs_point=False
+        )
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        return [equation("axis_a normal to axis_b", dot1(a, a.z, b, b.z))]
+
+
+@dataclass(frozen=True)
+class Distance(Joint):
+    """A massless rod with ball joints: |D| = length. Points default to centres of mass, the length to the initial one."""
+
+    point_a: Vector | None = None
+    point_b: Vector | None = None
+    length: float | None = None
+
+    def _read(self, check: Check) -> dict[str, Any]:
+        length = None if self.length is None else check.positive(self.length, "length")
+        return {**super()._read(check), "length": length}
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        return find(self.a, self.b, point=self.point_a, point_b=self.point_b, apart=True)
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        initial = float(np.linalg.norm(b.origin - a.origin))
+        if initial < 1e-9:
+            raise ModelError("its two points coincide initially, so the direction of the rod is undefined; move one")
+        return [equation("length", co.distance(a, b), initial if self.length is None else self.length)]
+
+    def coordinates(self, a: Side, b: Side) -> list[Named]:
+        return [("length", co.distance(a, b))]
+
+
+@dataclass(frozen=True)
+class RevoluteSpherical(Joint):
+    """A massless link, hinged on a about ``axis`` through ``point_a``, with a ball joint at ``point_b`` on b.
+
+    z.D = 0 and |D| = length, with P_a moved along the axis to the foot of P_b when it is not fixed by a Frame; the
+    length, counted from there, defaults to the initial one.
+    """
+
+    point_a: Vector | None = None
+    axis: Vector | None = None
+    point_b: Vector | None = None
+    length: float | None = None
+
+    def _read(self, check: Check) -> dict[str, Any]:
+        length = None if self.length is None else check.positive(self.length, "length")
+        return {**super()._read(check), "length": length}
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        a, b = find(
+            self.a, self.b, point=self.point_a, point_b=self.point_b, axis=self.axis, apart=True, needs_axis=True
+        )
+        if self.point_a is not None:
+            offset = a.ground_axes[:, 2] @ (b.origin - a.origin)
+            a = Side(a.body, a.kind, a.name, a.s + offset * a.z, a.axes, a.pose)
+        return a, b
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        initial = float(np.linalg.norm(b.origin - a.origin))
+        if initial < 1e-9:
+            raise ModelError("point_b lies on the axis initially, so the link has no length; move it")
+        return [
+            equation("link normal to the axis", dot2(a, a.z, b)),
+            equation("length", co.distance(a, b), initial if self.length is None else self.length),
+        ]
+
+
+@dataclass(frozen=True)
+class PointOnCurve(AxisJoint):
+    """A cam: the point of b keeps the distance ``offset`` (a roller's radius) from a plane curve on a.
+
+    ``curve`` are points (n, 2) in the x-y plane of a's frame, whose origin is ``point``, normal ``axis`` (default z) and x
+    axis ``reference``; a closed curve is passed through periodically and need not repeat its first point. ``follower`` is
+    the point of b in ground coordinates, by default its centre of mass. Positive offsets lie left of the curve's direction.
+    """
+
+    curve: Any = None
+    closed: bool = False
+    follower: Vector | None = None
+    offset: float = 0.0
+
+    def _read(self, check: Check) -> dict[str, Any]:
+        curve, tables = np.asarray(self.curve if self.curve is not None else [], dtype=float), None
+        if curve.ndim != 2 or curve.shape[1] != 2 or len(curve) < (3 if self.closed else 2):
+            check.fail(f"curve has shape {curve.shape}; give at least 3 points (x, y)")
+        else:
+            try:
+                tables = self.build_curve(curve)
+            except FunctionError as error:
+                check.fail(f"curve: {error} (neighbouring points must differ)")
+        object.__setattr__(self, "_tables", tables)
+        read = {**super()._read(check), "follower": check.optional_vector(self.follower, 3, "follower")}
+        read["curve"] = tuple(map(tuple, curve.tolist()))
+        return {**read, "offset": check.number(self.offset, "offset")}
+
+    def build_curve(self, points: np.ndarray) -> tuple[Table, Table]:
+        """Cubic splines x(z), y(z) over the chord length z."""
+        if self.closed and np.linalg.norm(points[-1] - points[0]) > 1e-12:
+            points = np.vstack([points, points[:1]])
+        z = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+        kind = "periodic" if self.closed else "not-a-knot"
+        return Table(z, points[:, 0], kind), Table(z, points[:, 1], kind)  # type: ignore[arg-type]
+
+    def find_sides(self, find: FindSides) -> tuple[Side, Side]:
+        axis = self.axis if self.axis is not None else (0.0, 0.0, 1.0)
+        return find(
+            self.a, self.b, point=self.point, point_b=self.follower, axis=axis, reference=self.reference, apart=True
+        )
+
+    def equations(self, a: Side, b: Side) -> list[Equation]:
+        tables: tuple[Table, Table] = self._tables  # type: ignore[attr-defined]
+        curve = Coordinate(
+            co.tb.CURVE, a.body, b.body, triple(a.s), triple(b.s), d_a=triple(a.x), e_a=triple(a.y), curve=tables
+        )
+        return [equation("distance from the curve", curve, self.offset)]

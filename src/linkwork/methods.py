@@ -1,0 +1,137 @@
+"""Methods: formulation / integrator / solver, their grammar and the table of legal pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import MethodError, suggest
+
+FORMULATIONS = {
+    "partitioning": "independent coordinates, repartitioned when their condition worsens by 25 %",
+    "tangent_plane": "tangent coordinates of an orthonormal null-space basis",
+    "index1": "constraints at the acceleration level; drifts, for comparison",
+    "baumgarte": "index 1 with feedback of the violations",
+    "projection": "index 1 and projection onto position and velocity constraints after every step",
+}
+INTEGRATORS = {
+    "dopri5": "explicit Runge-Kutta of Dormand and Prince, order 5(4)",
+    "dop853": "explicit Runge-Kutta of Dormand and Prince, order 8(5,3)",
+    "adams": "variable-order PECE of Shampine and Gordon, orders 1 to 12",
+}
+EXPLICIT = ("dopri5", "dop853", "adams")
+LEGAL: dict[str, tuple[str, ...]] = {formulation: EXPLICIT for formulation in FORMULATIONS}
+SOLVERS: dict[str, tuple[str, ...]] = {}  # of the implicit integrators; the explicit ones take none
+LINEAR = {
+    "topology": "block-sparse, static elimination order from the mechanism's graph",
+    "reduced_band": "band Cholesky on J M^-1 J^T with renumbered joints",
+    "augmented_sparse": "sparse LU of the whole system",
+    "augmented_dense": "dense factorization of the whole system",
+}
+OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
+    "partitioning": {"repartition_growth": "growth of the condition estimate that asks for a new partition (1.25)"},
+    "baumgarte": {
+        "baumgarte_alpha": "damping of the violation, 1/s (10)",
+        "baumgarte_beta": "frequency of the violation, 1/s (10)",
+    },
+}
+COMMON_OPTIONS = {
+    "position_tolerance": "tolerance of position corrections, m or rad (1e-12)",
+    "rank_tolerance": "relative tolerance below which a constraint row counts as dependent (1e-9)",
+}
+DEFAULT = ("partitioning", "dopri5")
+
+
+@dataclass(frozen=True, init=False)
+class Method:
+    """How a model is integrated: ``Method("partitioning", "dopri5", linear="topology", **options)``.
+
+    The same as text: ``Method.parse("partitioning/dopri5")``; parts left out take their defaults, "auto" takes all.
+    """
+
+    formulation: str
+    integrator: str
+    solver: str | None
+    linear: str
+    options: tuple[tuple[str, Any], ...]
+
+    def __init__(
+        self,
+        formulation: str = DEFAULT[0],
+        integrator: str = DEFAULT[1],
+        solver: str | None = None,
+        linear: str = "topology",
+        **options: Any,
+    ):
+        if formulation not in FORMULATIONS:
+            hint = (
+                " (it is an integrator: write partitioning/" + formulation + ")" if formulation in INTEGRATORS else ""
+            )
+            raise MethodError(f"unknown formulation '{formulation}'{hint}; {_suggest(formulation, FORMULATIONS)}")
+        if integrator not in INTEGRATORS:
+            raise MethodError(f"unknown integrator '{integrator}'; {_suggest(integrator, INTEGRATORS)}")
+        if integrator not in LEGAL[formulation]:
+            partners = ", ".join(LEGAL[formulation])
+            raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
+        solvers = SOLVERS.get(integrator, ())
+        if solver is not None and solver not in solvers:
+            cure = f"its solvers: {', '.join(solvers)}" if solvers else "it is explicit; leave the solver out"
+            raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
+        if linear not in LINEAR:
+            raise MethodError(f"unknown linear='{linear}'; {_suggest(linear, LINEAR)}")
+        known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {})}
+        for key, value in options.items():
+            if key not in known:
+                raise MethodError(f"'{formulation}' has no option '{key}'; {suggest(key, known, 'options')}")
+            if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+                raise MethodError(f"option {key}={value!r} must be a positive number")
+        values = (formulation, integrator, solver, linear, tuple(sorted(options.items())))
+        for key, value in zip(("formulation", "integrator", "solver", "linear", "options"), values, strict=True):
+            object.__setattr__(self, key, value)
+
+    @classmethod
+    def parse(cls, text: str | Method | Mapping[str, Any]) -> Method:
+        """A method from "formulation/integrator/solver", "auto", a Method, or a mapping of its keywords."""
+        if isinstance(text, Method):
+            return text
+        if isinstance(text, Mapping):
+            return cls(**text)
+        if not isinstance(text, str) or not text.strip():
+            raise MethodError(f"method {text!r} is not a text such as 'partitioning/dopri5'")
+        parts = [part.strip() for part in text.strip().split("/")]
+        if len(parts) > 3:
+            raise MethodError(f"method '{text}' has {len(parts)} parts; write formulation/integrator/solver")
+        formulation = parts[0] if parts[0] not in ("auto", "") else DEFAULT[0]
+        integrator = parts[1] if len(parts) > 1 and parts[1] not in ("auto", "") else DEFAULT[1]
+        if integrator not in LEGAL.get(formulation, (integrator,)) and len(parts) == 1:
+            integrator = LEGAL[formulation][0]
+        return cls(formulation, integrator, parts[2] if len(parts) > 2 and parts[2] else None)
+
+    @property
+    def formulation_options(self) -> dict[str, Any]:
+        """Keywords for the core's FormulationOptions."""
+        return {"linear": self.linear, **dict(self.options)}
+
+    def __str__(self) -> str:
+        return "/".join(part for part in (self.formulation, self.integrator, self.solver) if part)
+
+
+def _suggest(word: str, known: Mapping[str, str]) -> str:
+    return suggest(str(word), known)
+
+
+def method_table() -> list[dict[str, Any]]:
+    """Every legal pair, for ``linkwork methods`` and the docs."""
+    return [
+        {
+            "method": f"{formulation}/{integrator}",
+            "formulation": formulation,
+            "integrator": integrator,
+            "solvers": list(SOLVERS.get(integrator, ())),
+            "default": (formulation, integrator) == DEFAULT,
+            "about": f"{FORMULATIONS[formulation]}; {INTEGRATORS[integrator]}",
+        }
+        for formulation, integrators in LEGAL.items()
+        for integrator in integrators
+    ]
