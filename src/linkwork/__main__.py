@@ -1,0 +1,5 @@
+"""`python -m linkwork` is the command `linkwork`."""
+
+from .cli import main
+
+main()

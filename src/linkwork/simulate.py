@@ -1,0 +1,315 @@
+"""Runs a model: checks what was asked, finds a consistent start, calls the core, and returns a Result, also of a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import AssemblyError, LinkworkError, SimulationError
+from .hooks import RunHooks, State, build_state
+from .initial import Assembly, Projector, find_assembly
+from .jacobian import build_jacobian_pattern, calc_jacobian, find_weak_joints
+from .methods import Method
+from .progress import Progress
+from .report import OPEN
+from .results import EventHit, Result, build_statistics
+from .states import States, find_memory
+from .status import STATUS_NAMES, build_status
+from .version import VERSION
+
+if TYPE_CHECKING:
+    from .compile import Compiled
+
+Array = NDArray[np.float64]
+NEAR_SINGULAR = 1e-6  # relative pivot below which a run is said to have passed near a singular position
+NAMING = ("singular_position", "position_lost", "step_too_small")
+
+
+class InputError(LinkworkError, ValueError):
+    """An argument of simulate that cannot be used: which, its value, and what to give instead."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The checked arguments of a run."""
+
+    t_start: float
+    t_end: float
+    rtol: float
+    atol: tuple[float, float]  # positions, velocities
+    output: Array
+    driver: dict[str, Any]
+
+
+def simulate(
+    model: Any,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    method: Any = "auto",
+    rtol: float = 1e-6,
+    atol: Any = 1e-6,
+    step: float | None = None,
+    output: Any = None,
+    events: Sequence[Any] = (),
+    initial: str = "project",
+    start: Assembly | None = None,
+    progress: bool | None = None,
+    callback: Callable[[State], Any] | None = None,
+    raise_on_failure: bool = False,
+    linear: str | None = None,
+    max_step: float | None = None,
+    first_step: float | None = None,
+    max_steps: int | None = None,
+) -> Result:
+    """Computes the motion from t_start to t_end and returns it, also when the run ends early.
+
+    atol: one number, (position, velocity) or {"position": ..., "velocity": ...}. step: a fixed step instead of adaptive
+    ones. output: times to store (a number is their spacing); accepted steps otherwise. initial: "project" moves the
+    start onto the constraints and says by how much, "refuse" raises when it is off them. start: what `model.assemble`
+    returned; it is also taken by itself as long as the model is unchanged. callback(state) after every accepted step;
+    a true answer ends the run.
+    """
+    from .compile import compile_model
+
+    settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
+    chosen = Method.parse(method)
+    if linear is not None:
+        chosen = Method(chosen.formulation, chosen.integrator, chosen.solver, linear, **dict(chosen.options))
+    compiled = compile_model(model)
+    assembly = find_start(model, compiled, initial, start, settings.t_start)
+    bar = Progress(settings.t_start, settings.t_end, model.name, progress)
+    watched = [*(model[name] for name in model.events), *events]
+    hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
+    driver = {**settings.driver, "events": hooks.specs()}
+    from ._core import run
+
+    try:
+        raw = run(
+            compiled.system, chosen.formulation, chosen.integrator, chosen.formulation_options, driver, settings.rtol,
+            *settings.atol, assembly.q, assembly.v, assembly.memory, hooks.table(),
+        )  # fmt: skip
+    finally:
+        bar.close()
+    options = {
+        "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end, "step": step,
+        "initial": initial, **chosen.formulation_options,
+    }  # fmt: skip
+    result = build_result(compiled, raw, assembly, watched, hooks, str(chosen), options, settings)
+    if raise_on_failure and not result.status.success:
+        raise SimulationError(str(result.status), result) from result.status.exception
+    return result
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Before the run
+# ---------------------------------------------------------------------------------------------------------------
+def read_settings(
+    t_start: Any, t_end: Any, rtol: Any, atol: Any, output: Any, step: Any, max_step: Any, first_step: Any, max_steps: Any
+) -> Settings:
+    """Checks the numbers of a run; raises InputError with all that is wrong in one line."""
+    problems: list[str] = []
+
+    def read(value: Any, name: str, positive: bool = True) -> float:
+        try:
+            x = float(value)
+        except (TypeError, ValueError):
+            x = float("nan")
+        if not np.isfinite(x) or (positive and x <= 0.0):
+            problems.append(f"{name} = {value!r} must be a finite{' positive' if positive else ''} number")
+            return 1.0
+        return x
+
+    begin, end = read(t_start, "t_start", False), read(t_end, "t_end", False)
+    if not problems and end <= begin:
+        problems.append(f"t_end = {end:g} must be later than t_start = {begin:g}")
+    pair: Any = atol
+    if isinstance(atol, Mapping):
+        if set(atol) != {"position", "velocity"}:
+            problems.append(f"atol = {dict(atol)!r} needs the keys 'position' and 'velocity'")
+        pair = (atol.get("position", 1.0), atol.get("velocity", 1.0))
+    elif np.ndim(atol) == 0:
+        pair = (atol, atol)
+    if len(pair) != 2:
+        problems.append(f"atol = {atol!r} must be one number or (position, velocity)")
+        pair = (1.0, 1.0)
+    tolerances = (read(pair[0], "atol of positions"), read(pair[1], "atol of velocities"))
+    driver: dict[str, Any] = {"t_start": begin, "t_end": end}
+    for name, key, value in (
+        ("step", "fixed_step", step), ("max_step", "max_step", max_step), ("first_step", "first_step", first_step),
+    ):  # fmt: skip
+        if value is not None:
+            driver[key] = read(value, name)
+    if max_steps is not None:
+        driver["max_steps"] = int(read(max_steps, "max_steps"))
+    times = read_output(output, begin, end, problems)
+    driver["output"] = times.tolist()
+    relative = read(rtol, "rtol")
+    if problems:
+        raise InputError("simulate: " + "; ".join(problems))
+    return Settings(begin, end, relative, tolerances, times, driver)
+
+
+def read_output(output: Any, begin: float, end: float, problems: list[str]) -> Array:
+    """The requested times: none, a spacing, or ascending times within the run."""
+    if output is None:
+        return np.zeros(0)
+    try:
+        times = np.asarray(output, dtype=float)
+    except (TypeError, ValueError):
+        problems.append(f"output = {output!r} must be times or a spacing in seconds")
+        return np.zeros(0)
+    if times.ndim == 0:
+        if not (np.isfinite(times) and 0.0 < times):
+            problems.append(f"output = {output!r} must be a positive spacing in seconds, or a list of times")
+            return np.zeros(0)
+        count = int(np.floor((end - begin) / float(times) * (1.0 + 1e-12)))
+        return np.minimum(begin + float(times) * np.arange(count + 1), end)
+    slack = 1e-12 * max(abs(begin), abs(end))
+    if times.ndim != 1 or not np.all(np.isfinite(times)) or np.any(np.diff(times) <= 0.0):
+        problems.append("output times must be finite and ascending")
+    elif times.size and (times[0] < begin - slack or times[-1] > end + slack):
+        problems.append(f"output times {times[0]:g} to {times[-1]:g} must lie within [{begin:g}, {end:g}]")
+    return np.clip(times, begin, end)
+
+
+def find_start(model: Any, compiled: Compiled, initial: str, start: Assembly | None, t: float) -> Assembly:
+    """The state to start from: the given or remembered assembly, the guess projected, or a refusal."""
+    if initial not in ("project", "refuse"):
+        raise InputError(f"simulate: initial = {initial!r} is not known; use 'project' or 'refuse'")
+    if start is not None:
+        if len(start.q) != len(compiled.q):
+            raise InputError("simulate: start belongs to another model; call model.assemble() again")
+        return start
+    remembered = getattr(model, "assembled", None)
+    if remembered is not None:
+        digest, q, v, assembly = remembered
+        if digest == compiled.hash and np.array_equal(q, compiled.q) and np.array_equal(v, compiled.v) and t == 0.0:
+            return assembly  # type: ignore[no-any-return]
+    if initial == "refuse":
+        refuse_inconsistent(compiled, model.name, t)
+    return find_assembly(compiled, t=t, name=model.name)
+
+
+def refuse_inconsistent(compiled: Compiled, name: str, t: float) -> None:
+    """Raises AssemblyError listing every joint that the initial positions or velocities violate."""
+    projector, q, v = Projector(compiled), np.asarray(compiled.q, dtype=float), np.asarray(compiled.v, dtype=float)
+    memory = find_memory(compiled, t, q, np.asarray(compiled.memory, dtype=float))
+    positions = projector.calc_gaps(compiled.system.constraints(t, q, memory))
+    velocities = projector.calc_velocity_gaps(t, q, v, memory)
+    problems = [
+        f"joint '{joint}' is violated by {positions[joint]:.3g} (m or rad) and {velocities[joint]:.3g} (per second)"
+        for joint in positions
+        if not (positions[joint] <= OPEN and velocities[joint] <= OPEN)
+    ]
+    if problems:
+        cure = "correct the start, call model.assemble(), or use initial='project'"
+        raise AssemblyError([*problems[:-1], f"{problems[-1]}; {cure}"], name, positions)
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# After the run
+# ---------------------------------------------------------------------------------------------------------------
+def build_result(
+    compiled: Compiled,
+    raw: dict[str, Any],
+    assembly: Assembly,
+    events: list[Any],
+    hooks: RunHooks,
+    method: str,
+    options: dict[str, Any],
+    settings: Settings,
+) -> Result:
+    """The Result of a run from the core's arrays."""
+    if len(raw["t"]):
+        steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
+    else:  # the run did not even begin: the start is all there is
+        nothing = np.full((1, len(compiled.tables["rows"])), np.nan)
+        steps = States(
+            compiled, settings.t_start, assembly.q, assembly.v, np.full((1, len(assembly.v)), np.nan), nothing
+        )
+    output = None
+    if len(settings.output) and len(raw["output_t"]):
+        output = States(
+            compiled, raw["output_t"], raw["output_q"], raw["output_v"], raw["output_a"], raw["output_lambda_"],
+            reference=steps,
+        )  # fmt: skip
+    hits = [
+        EventHit(events[index].name, float(t), build_hit(compiled, steps, float(t), q, v))
+        for index, t, q, v in raw["events"]
+    ]
+    statistics = build_statistics(raw["statistics"])
+    return Result(
+        compiled,
+        steps,
+        output,
+        status=find_status(compiled, raw, steps, hooks),
+        method=method,
+        options=options,
+        statistics=statistics,
+        events=hits,
+        warnings=find_warnings(compiled, steps, assembly, raw["statistics"]),
+        initial_correction=assembly,
+        version=VERSION,
+    )
+
+
+def build_hit(compiled: Compiled, steps: States, t: float, q: Array, v: Array) -> States:
+    """The state at an event, its angles followed from the accepted step before."""
+    before = max(int(np.searchsorted(steps._t, t, side="right")) - 1, 0)
+    return build_state(compiled, t, q, v, steps.memory[before])
+
+
+def find_status(compiled: Compiled, raw: dict[str, Any], steps: States, hooks: RunHooks) -> Any:
+    """The core's status with the joints or the exception it does not know about."""
+    name, exception = STATUS_NAMES[raw["status"]], raw["exception"]
+    t = float(raw["t_reached"]) if len(raw["t"]) else float(steps._t[0])
+    if hooks.interrupted or isinstance(exception, KeyboardInterrupt):
+        return build_status("interrupted", t)
+    if exception is not None:
+        return build_status("user_error", t, f"{type(exception).__name__}: {exception}", exception)
+    detail = ""
+    if name in NAMING:
+        joints = find_weakest(compiled, float(steps._t[-1]), steps._q[-1], steps.memory[-1])
+        detail = f"nearest to dependence: {', '.join(repr(joint) for joint in joints)}" if joints else ""
+    return build_status(name, t, detail)
+
+
+def find_weakest(compiled: Compiled, t: float, q: Array, memory: Array) -> list[str]:
+    """The joints behind the smallest singular value of the active rows at one state."""
+    _, active = compiled.system.active_rows(t, q, memory)
+    jacobian = calc_jacobian(compiled.system, build_jacobian_pattern(compiled.tables), t, q, memory)
+    return find_weak_joints(compiled, jacobian, np.asarray(active))
+
+
+def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: dict[str, Any]) -> list[str]:
+    """What the user should know although the run may have succeeded."""
+    warnings = []
+    if assembly.largest > OPEN:
+        moved = max((pair[0] for pair in assembly.displacement.values()), default=0.0)
+        turned = max((pair[1] for pair in assembly.displacement.values()), default=0.0)
+        speed = max((max(pair) for pair in assembly.velocity_correction.values()), default=0.0)
+        warnings.append(
+            f"the initial state was corrected by at most {moved:.3g} m, {turned:.3g} rad and {speed:.3g} m/s or rad/s; "
+            "see result.initial_correction, or use initial='refuse'"
+        )
+    pivot, t = facts.get("closest_pivot", 1.0), facts.get("closest_pivot_time", 0.0)
+    if pivot < NEAR_SINGULAR and len(steps._t) > 1:
+        k = int(np.argmin(np.abs(steps._t - t)))
+        joints = find_weakest(compiled, float(steps._t[k]), steps._q[k], steps.memory[k])
+        named = f" (joints {', '.join(repr(joint) for joint in joints)})" if joints else ""
+        warnings.append(
+            f"the run passed near a singular position at t = {t:.6g} s{named}: the branch taken there may be one of "
+            "several; compare with a tighter rtol or another start"
+        )
+    dropped = facts.get("dropped_violation", 0.0)
+    if dropped > OPEN:
+        warnings.append(
+            f"redundant rows that were dropped are violated by up to {dropped:.3g}: the dependence did not last; "
+            "compare with method 'tangent_plane/dopri5', or remove the redundant joint rows (model.check() names them)"
+        )
+    return warnings
