@@ -48,11 +48,11 @@ def test_the_simple_pendulum_follows_the_published_path_for_ten_seconds(method):
 def test_two_four_bars_fall_like_their_one_freedom(form):
     n = 2
 
-    # ((n + 1) / 3 + n) theta'' = g ((n + 1) / 2 + n) sin theta, theta from the vertical (m = L = 1)
+    # ((n + 1) / 3 + n) theta'' = g ((n + 1) / 2 + n) sin theta, theta from the vertical towards x (m = L = 1)
     def calc_rate(t, x):
         return [x[1], 9.81 * ((n + 1) / 2 + n) * math.sin(x[0]) / ((n + 1) / 3 + n)]
 
-    exact = solve_ivp(calc_rate, (0.0, 0.5), (0.0, -1.0), method="DOP853", rtol=1e-12, atol=1e-12)
+    exact = solve_ivp(calc_rate, (0.0, 0.5), (0.0, 1.0), method="DOP853", rtol=1e-12, atol=1e-12)
     theta = exact.y[0, -1]
     assert abs(theta) < 0.5 * math.pi  # before the first singular position
     result = run(lw.models.n_four_bar(n, form=form), 0.5)
@@ -86,8 +86,11 @@ A03_BETA_RATE = 1139.92030225911
 
 @pytest.mark.parametrize("form", ("planar", "spatial"))
 def test_andrews_mechanism_reaches_the_reference_with_adams(form):
+    # the spatial form integrates lengths of some millimetres, which need a smaller absolute tolerance than angles
+    atol = {"planar": 1e-8, "spatial": 1e-11}[form]
     model = lw.models.andrews(form=form)
-    result = run(model, 0.03, "partitioning/adams", 1e-8)
+    result = model.simulate(0.03, method="partitioning/adams", rtol=1e-8, atol=atol, progress=False)
+    assert result.status.success, result.status.message
     for joint, angle in A03_AT_003.items():
         assert result[joint].coordinate[-1] == pytest.approx(angle, rel=1e-6, abs=1e-6), joint
     assert result["O"].rate[-1] == pytest.approx(A03_BETA_RATE, rel=1e-6)
@@ -191,6 +194,6 @@ def test_the_vehicle_heaves_over_the_bump_as_computed_by_another_program(options
 
 
 def test_a_conservative_four_bar_keeps_its_energy_for_a_hundred_seconds():
-    result = run(lw.models.four_bar(), 100.0, "partitioning/dop853", 1e-9)
+    result = run(lw.models.four_bar(), 100.0, "partitioning/dopri5", 1e-9)
     energy = result.energy
     assert np.ptp(energy.total) < 1e-7 * np.ptp(energy.potential)

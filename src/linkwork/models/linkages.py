@@ -16,7 +16,7 @@ from .shapes import Z, add_plane_body, calc_direction, calc_normal, calc_rod_ine
 def four_bar(
     form: str = "planar",
     crank_angle: float = 0.5 * math.pi,
-    angular_velocity: float = -6.0,
+    angular_velocity: float = -1.0,
     lengths: tuple[float, float, float, float] = (1.0, 3.0, 2.5, 3.5),
     mass_per_length: float = 1.0,
     gravity: float = 9.81,
