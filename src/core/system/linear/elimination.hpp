@@ -1,0 +1,23 @@
+// The order in which bodies and constraint blocks are eliminated from [M J^T; J 0], found once with values.
+#pragma once
+
+#include <vector>
+
+#include "../linear.hpp"
+
+namespace linkwork {
+
+// Node i < bodies.size() is body i, node bodies.size() + k is constraint block k. The ground is no node of the order.
+struct Elimination {
+    std::vector<int> order;               // nodes, first eliminated first
+    std::vector<std::vector<int>> border; // of each node: the neighbours left when it is eliminated
+    std::vector<char> leaf;               // bodies that still have their own, constant mass when eliminated
+    double quality = 1.0;                 // smallest pivot of a constraint row relative to its full J M^-1 J^T
+};
+
+// Estimated cycles to eliminate `size` scalars that have `tiles` neighbours with `columns` scalars together.
+double calc_pivot_cost(int size, bool leaf, int tiles, int columns);
+
+Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active);
+
+} // namespace linkwork

@@ -1,0 +1,148 @@
+// Kernels of the block factorization A = L D L^T on tiles of eight lanes.
+//
+// A pivot of P scalars with neighbours a: D^-1 in place of D; then for each a the rows L_a = A_a D^-1, held in registers,
+// and A_ab -= L_a A_b^T for the pairs b <= a. A_a itself stays: the solutions use A_a and D^-1.
+#pragma once
+
+#include <cstddef>
+#include <utility>
+
+#include "program.hpp"
+
+namespace linkwork {
+
+// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before K
+// are done, column entries of done and open rows differ in sign only, so row K is read from column K.
+template <int P, int K> inline void invert_step(Lanes* column, double* pivots) {
+    const double pivot = extract<K>(column[K]);
+    pivots[K] = pivot;
+    const Lanes v = replace<K>(column[K], -1.0);
+    const Lanes row = v * (1.0 / pivot);
+    alignas(64) double factor[lanes];
+    store(factor, row);
+    for (int c = 0; c < P; ++c) {
+        if (c == K) continue;
+        const Lanes cleared = replace<K>(column[c], 0.0);
+        column[c] = c < K ? add_product(cleared, v, factor[c]) : subtract_product(cleared, v, factor[c]);
+    }
+    column[K] = row * -1.0;
+}
+
+// D becomes D^-1; pivots[k]: the k-th pivot, whose sign and size tell the health of the factorization.
+template <int P> inline void invert(double* diagonal, double* pivots) {
+    Lanes column[P];
+    for (int c = 0; c < P; ++c) column[c] = load(diagonal + c * lanes);
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+        (invert_step<P, static_cast<int>(K)>(column, pivots), ...);
+    }(std::make_index_sequence<P>());
+    for (int c = 0; c < P; ++c) store(diagonal + c * lanes, column[c]);
+}
+
+// columns := columns D^-1
+template <int P> struct GeneralInverse {
+    const double* inverse;
+    void right_multiply(const Lanes* a, Lanes* l) const {
+        for (int c = 0; c < P; ++c) {
+            Lanes sum = a[0] * inverse[c * lanes];
+            for (int k = 1; k < P; ++k) sum = add_product(sum, a[k], inverse[c * lanes + k]);
+            l[c] = sum;
+        }
+    }
+    Lanes times(const double* z) const {
+        Lanes sum = load(inverse) * z[0];
+        for (int k = 1; k < P; ++k) sum = add_product(sum, load(inverse + k * lanes), z[k]);
+        return sum;
+    }
+};
+
+// diag(1/m I, inertia^-1) of a leaf
+struct RigidInverse {
+    const double* inverse; // 1/m, 3x3
+    void right_multiply(const Lanes* a, Lanes* l) const {
+        const double* w = inverse + 1;
+        for (int c = 0; c < 3; ++c) {
+            l[c] = a[c] * inverse[0];
+            l[3 + c] = add_product(add_product(a[3] * w[c], a[4], w[3 + c]), a[5], w[6 + c]);
+        }
+    }
+    Lanes times(const double* z) const {
+        const double* w = inverse + 1;
+        alignas(64) double y[lanes] = {};
+        for (int c = 0; c < 3; ++c) {
+            y[c] = inverse[0] * z[c];
+            y[3 + c] = w[c] * z[3] + w[3 + c] * z[4] + w[6 + c] * z[5];
+        }
+        return load(y);
+    }
+};
+
+// diagonal of a planar body or a point
+struct DiagonalInverse {
+    const double* inverse;
+    void right_multiply(const Lanes* a, Lanes* l) const {
+        for (int c = 0; c < 3; ++c) l[c] = a[c] * inverse[c];
+    }
+    Lanes times(const double* z) const {
+        alignas(64) double y[lanes] = {};
+        for (int c = 0; c < 3; ++c) y[c] = inverse[c] * z[c];
+        return load(y);
+    }
+};
+
+template <int P, class Inverse>
+inline void update_neighbours(const Program& program, const Pivot& pivot, const Inverse& inverse, double* arena) {
+    const Border* border = program.borders.data() + pivot.border;
+    const int* target = program.targets.data() + pivot.target;
+    for (int i = 0; i < pivot.borders; ++i) {
+        const double* tile = arena + border[i].tile;
+        Lanes a[P], l[P];
+        for (int c = 0; c < P; ++c) a[c] = load(tile + c * lanes);
+        inverse.right_multiply(a, l);
+        for (int j = 0; j <= i; ++j) {
+            double* c = arena + *target++;
+            const double* b = arena + border[j].tile;
+            for (int k = border[j].begin; k < border[j].end; ++k) {
+                Lanes sum = load(c + k * lanes);
+                for (int s = 0; s < P; ++s) sum = subtract_product(sum, l[s], b[s * lanes + k]);
+                store(c + k * lanes, sum);
+            }
+        }
+    }
+}
+
+// z = D^-1 z here, z -= A_a z there
+template <int P, class Inverse>
+inline void solve_forward(const Program& program, const Pivot& pivot, const Inverse& inverse, const double* arena,
+                          double* vector) {
+    double* z = vector + pivot.vector;
+    store(z, inverse.times(z));
+    const Border* border = program.borders.data() + pivot.border;
+    for (int i = 0; i < pivot.borders; ++i) {
+        const double* tile = arena + border[i].tile;
+        double* other = vector + border[i].vector;
+        Lanes sum = load(other);
+        for (int c = 0; c < P; ++c) sum = subtract_product(sum, load(tile + c * lanes), z[c]);
+        store(other, sum);
+    }
+}
+
+// z -= D^-1 sum of A_a^T z_a
+template <int P, class Inverse>
+inline void solve_backward(const Program& program, const Pivot& pivot, const Inverse& inverse, const double* arena,
+                           double* vector) {
+    if (pivot.borders == 0) return;
+    const Border* border = program.borders.data() + pivot.border;
+    Lanes sum[lanes];
+    for (int c = 0; c < lanes; ++c) sum[c] = broadcast(0.0);
+    for (int i = 0; i < pivot.borders; ++i) {
+        const double* tile = arena + border[i].tile;
+        const Lanes other = load(vector + border[i].vector);
+        for (int c = 0; c < P; ++c) sum[c] = add_product(sum[c], load(tile + c * lanes), other);
+    }
+    alignas(64) double product[lanes];
+    store(product, sum_each(sum));
+    double* z = vector + pivot.vector;
+    store(z, load(z) + inverse.times(product) * -1.0);
+}
+
+} // namespace linkwork

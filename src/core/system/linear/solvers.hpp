@@ -1,0 +1,15 @@
+// The implementations behind build_linear_solver, one builder per method.
+#pragma once
+
+#include <memory>
+
+#include "../linear.hpp"
+
+namespace linkwork {
+
+std::unique_ptr<LinearSolver> build_topology(const Pattern& pattern);
+std::unique_ptr<LinearSolver> build_reduced_band(const Pattern& pattern, bool renumber);
+std::unique_ptr<LinearSolver> build_augmented_sparse(const Pattern& pattern);
+std::unique_ptr<LinearSolver> build_augmented_dense(const Pattern& pattern);
+
+} // namespace linkwork

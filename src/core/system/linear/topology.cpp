@@ -1,0 +1,251 @@
+// Block L D L^T over the graph of bodies and constraint blocks, in an order found once with values.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels.hpp"
+#include "solvers.hpp"
+
+namespace linkwork {
+namespace {
+
+constexpr double decayed = 1e-3;   // pivots below this part of those at analysis: the order is found again
+constexpr double hopeless = 1e-9;  // pivots of the best order below this: the pivoting fallback does better
+
+// Calls `function` with the size of the pivot as a compile-time number and its inverse.
+template <class Function>
+inline void with_inverse(const Pivot& pivot, const double* arena, const double* constants, const Function& function) {
+    const auto general = [&]<int P>() { function.template operator()<P>(GeneralInverse<P>{arena + pivot.diagonal}); };
+    if (pivot.kind == pivot_rigid) return function.template operator()<6>(RigidInverse{constants + pivot.diagonal});
+    if (pivot.kind == pivot_diagonal) return function.template operator()<3>(DiagonalInverse{constants + pivot.diagonal});
+    switch (pivot.size) {
+    case 1: return general.template operator()<1>();
+    case 2: return general.template operator()<2>();
+    case 3: return general.template operator()<3>();
+    case 4: return general.template operator()<4>();
+    case 5: return general.template operator()<5>();
+    case 6: return general.template operator()<6>();
+    case 7: return general.template operator()<7>();
+    default: return general.template operator()<8>();
+    }
+}
+
+void run_fill(const Fill& fill, const double* jacobian, const double* constants, double* arena) {
+    double* target = arena + fill.target;
+    switch (fill.kind) {
+    case fill_zero:
+        for (int c = 0; c < fill.columns; ++c) store(target + c * lanes, broadcast(0.0));
+        break;
+    case fill_constant:
+        for (int c = 0; c < fill.columns; ++c) store(target + c * lanes, load(constants + fill.source + c * lanes));
+        break;
+    case fill_natural: {
+        const double* source = jacobian + fill.source;
+        for (int c = 0; c < fill.columns; ++c)
+            store(target + c * lanes, load_first(source + c * fill.stride, fill.count));
+        break;
+    }
+    case fill_natural_add:
+        for (int c = 0; c < fill.columns; ++c)
+            for (int i = 0; i < fill.count; ++i)
+                target[c * lanes + fill.lane + i] += jacobian[fill.source + c * fill.stride + i];
+        break;
+    case fill_transposed: {
+        const double* source = jacobian + fill.source;
+        for (int i = 0; i < fill.count; ++i)
+            for (int c = 0; c < fill.columns; ++c)
+                target[c * lanes + fill.lane + i] = source[i * fill.stride + c];
+        break;
+    }
+    default:
+        for (int i = 0; i < fill.count; ++i)
+            for (int c = 0; c < fill.columns; ++c)
+                target[c * lanes + fill.lane + i] += jacobian[fill.source + i * fill.stride + c];
+    }
+}
+
+// Storage for tiles that begins on a cache line.
+class Arena {
+public:
+    void resize(int size) { numbers_.assign(size + lanes, 0.0); }
+    double* data() {
+        const auto address = reinterpret_cast<std::uintptr_t>(numbers_.data());
+        return numbers_.data() + (64 - address % 64) % 64 / sizeof(double);
+    }
+
+private:
+    std::vector<double> numbers_;
+};
+
+class Topology final : public LinearSolver {
+public:
+    explicit Topology(const Pattern& pattern) : pattern_(pattern), active_(pattern.rows, 1.0) {
+        for (const Part& part : pattern.parts) {
+            const int nv = pattern.bodies[part.body].nv;
+            if (nv > 0) jacobian_size_ = std::max(jacobian_size_, part.offset + pattern.blocks[part.block].rows * nv);
+        }
+    }
+
+    bool analyse(const double* jacobian, const double* active) override {
+        ++analyses_;
+        analysed_ = false;
+        note_active(active);
+        const Elimination elimination = find_elimination(pattern_, jacobian, active);
+        if (elimination.quality < hopeless) return fall_back(jacobian, active);
+        program_ = build_program(pattern_, elimination);
+        allocate();
+        run(jacobian);
+        if (!keep_reference()) return fall_back(jacobian, active);
+        analysed_ = true;
+        fallen_back_ = false;
+        return true;
+    }
+
+    bool factor(const double* jacobian, const double* active) override {
+        if (!std::equal(active_.begin(), active_.end(), active) || !analysed_) return analyse(jacobian, active);
+        run(jacobian);
+        watch_pivots();
+        fallen_back_ = false;
+        return ratio_ >= decayed ? true : analyse(jacobian, active);
+    }
+
+    void solve(double* x, double* y) override;
+    double pivot_ratio() const override { return fallen_back_ ? fallback_->pivot_ratio() : ratio_; }
+    LinearFacts facts() const override {
+        LinearFacts facts;
+        facts.multiply_adds = program_.multiply_adds;
+        facts.analyses = analyses_;
+        facts.fallbacks = fallbacks_;
+        return facts;
+    }
+
+private:
+    void note_active(const double* active);
+    void allocate();
+    void run(const double* jacobian);
+    bool keep_reference();
+    void watch_pivots();
+    bool fall_back(const double* jacobian, const double* active);
+
+    Pattern pattern_;
+    Program program_;
+    Arena arena_, vector_, pivots_, inverse_reference_, unit_;
+    std::vector<double> active_, masked_; // masked: J with inactive rows zero
+    int jacobian_size_ = 0;
+    bool all_active_ = true, analysed_ = false, fallen_back_ = false;
+    double ratio_ = 1.0;
+    int analyses_ = 0, fallbacks_ = 0;
+    std::unique_ptr<LinearSolver> fallback_;
+};
+
+void Topology::note_active(const double* active) {
+    std::copy(active, active + pattern_.rows, active_.begin());
+    all_active_ = std::all_of(active_.begin(), active_.end(), [](double a) { return a != 0.0; });
+    if (!all_active_) masked_.assign(jacobian_size_, 0.0);
+}
+
+void Topology::allocate() {
+    arena_.resize(program_.arena_size);
+    vector_.resize(program_.vector_size);
+    unit_.resize(program_.vector_size);
+    pivots_.resize(program_.vector_size);
+    inverse_reference_.resize(program_.vector_size);
+    std::fill_n(pivots_.data(), program_.vector_size, 1.0);
+    for (int i = 0; i < pattern_.rows; ++i)
+        if (active_[i] == 0.0) unit_.data()[program_.lane_of_row[i]] = -1.0;
+}
+
+// The numeric factorization: the program from front to back.
+void Topology::run(const double* jacobian) {
+    // rows taken out: zero in J, and a unit pivot below
+    if (!all_active_) {
+        for (const Part& part : pattern_.parts) {
+            const Block& block = pattern_.blocks[part.block];
+            const int nv = pattern_.bodies[part.body].nv;
+            for (int r = 0; r < block.rows; ++r)
+                if (active_[block.row + r] != 0.0)
+                    std::copy_n(jacobian + part.offset + r * nv, nv, masked_.data() + part.offset + r * nv);
+        }
+        jacobian = masked_.data();
+    }
+
+    double* arena = arena_.data();
+    double* pivots = pivots_.data();
+    const double* unit = unit_.data();
+    const double* constants = program_.constants.data();
+    const Fill* fills = program_.fills.data();
+    for (const Pivot& pivot : program_.pivots) {
+        for (int i = pivot.fill_begin; i < pivot.fill_end; ++i) run_fill(fills[i], jacobian, constants, arena);
+        if (!all_active_ && pivot.kind == pivot_general)
+            for (int k = 0; k < pivot.size; ++k) arena[pivot.diagonal + k * (lanes + 1)] += unit[pivot.vector + k];
+        with_inverse(pivot, arena, constants, [&]<int P, class Inverse>(const Inverse& inverse) {
+            if constexpr (std::is_same_v<Inverse, GeneralInverse<P>>)
+                invert<P>(arena + pivot.diagonal, pivots + pivot.vector);
+            update_neighbours<P>(program_, pivot, inverse, arena);
+        });
+    }
+}
+
+bool Topology::keep_reference() {
+    ratio_ = 1.0;
+    for (int i = 0; i < program_.vector_size; ++i) {
+        const double pivot = pivots_.data()[i];
+        if (!std::isfinite(pivot) || pivot == 0.0) return false;
+        inverse_reference_.data()[i] = 1.0 / pivot;
+    }
+    return true;
+}
+
+// Smallest pivot relative to the one at analysis; a changed sign counts as negative, anything not a number as zero.
+void Topology::watch_pivots() {
+    const double *pivots = pivots_.data(), *inverse = inverse_reference_.data();
+    double least[lanes];
+    std::fill_n(least, lanes, 1e300);
+    for (int i = 0; i < program_.vector_size; i += lanes)
+        for (int k = 0; k < lanes; ++k) {
+            const double ratio = pivots[i + k] * inverse[i + k];
+            least[k] = ratio > least[k] ? least[k] : ratio;
+        }
+    ratio_ = 1e300;
+    for (double ratio : least) ratio_ = ratio > ratio_ ? ratio_ : ratio;
+    if (!(ratio_ > 0.0)) ratio_ = 0.0;
+}
+
+bool Topology::fall_back(const double* jacobian, const double* active) {
+    ++fallbacks_;
+    fallen_back_ = true;
+    if (!fallback_) fallback_ = build_augmented_sparse(pattern_);
+    return fallback_->analyse(jacobian, active);
+}
+
+void Topology::solve(double* x, double* y) {
+    if (fallen_back_) return fallback_->solve(x, y);
+    double* vector = vector_.data();
+    const double* arena = arena_.data();
+    const double* constants = program_.constants.data();
+
+    // right side to lanes, forward, backward, and back
+    const int *velocity = program_.lane_of_velocity.data(), *row = program_.lane_of_row.data();
+    for (int i = 0; i < pattern_.nv; ++i) vector[velocity[i]] = x[i];
+    for (int i = 0; i < pattern_.rows; ++i) vector[row[i]] = y[i];
+    if (!all_active_)
+        for (int i = 0; i < pattern_.rows; ++i)
+            if (active_[i] == 0.0) vector[row[i]] = 0.0;
+    const Pivot* pivots = program_.pivots.data();
+    const int count = static_cast<int>(program_.pivots.size());
+    for (int i = 0; i < count; ++i)
+        with_inverse(pivots[i], arena, constants, [&]<int P>(const auto& inverse) {
+            solve_forward<P>(program_, pivots[i], inverse, arena, vector);
+        });
+    for (int i = count - 1; i >= 0; --i)
+        with_inverse(pivots[i], arena, constants, [&]<int P>(const auto& inverse) {
+            solve_backward<P>(program_, pivots[i], inverse, arena, vector);
+        });
+    for (int i = 0; i < pattern_.nv; ++i) x[i] = vector[velocity[i]];
+    for (int i = 0; i < pattern_.rows; ++i) y[i] = vector[row[i]];
+}
+
+} // namespace
+
+std::unique_ptr<LinearSolver> build_topology(const Pattern& pattern) { return std::make_unique<Topology>(pattern); }
+
+} // namespace linkwork
