@@ -15,10 +15,10 @@ ROOMS = ["kernels", "system", "formulations", "integrators", "bindings"]
 
 # layers of the package by module name; everything else is P4
 P0 = {
-    "bodies", "checks", "coordinates", "couplings", "errors", "events", "forces", "functions", "joints", "methods",
-    "model", "rotations", "sides", "status", "version", "words",
+    "bodies", "calls", "checks", "coordinates", "couplings", "errors", "events", "forces", "functions", "joints", "methods",
+    "model", "rotations", "sides", "status", "tables", "version", "words",
 }  # fmt: skip
-P1 = {"compile", "tables", "lowering"}
+P1 = {"compile", "compile_forces"}
 P2 = {"initial", "jacobian", "kinematics", "simulate", "states", "hooks", "report", "progress"}
 P3 = {"results", "views", "channels"}
 LEVEL = {name: level for level, names in enumerate((P0, P1, P2, P3)) for name in names}

@@ -1,7 +1,7 @@
 """linkwork: dynamics of constrained mechanical systems.
 
-``Model`` collects frozen records (bodies, joints, forces, events); ``model.simulate`` runs it; ``linkwork.models`` builds
-well-known machines.
+``Model`` collects frozen records (bodies, joints, forces, events); ``model.simulate`` runs it; ``linkwork.models``
+builds well-known machines.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def __dir__() -> list[str]:
 __all__ = [
     "AssemblyError", "Body", "Bushing", "ConstantVelocity", "Coupler", "Cylindrical", "Distance", "Driver", "Event",
     "Expression", "Fixed", "Frame", "FunctionError", "Gear", "Ground", "InLine", "InPlane", "JointFriction",
-    "LinkworkError", "Method", "MethodError", "Model", "ModelError", "Parallel", "Perpendicular", "Planar", "PlanarBody",
-    "PointForce", "PointMass", "PointOnCurve", "PointTorque", "RackAndPinion", "Result", "Revolute", "RevoluteSpherical",
-    "Road", "RotationalSpring", "Screw", "SimulationError", "Spherical", "Spring", "Status", "Table", "Tire",
-    "Translational", "Universal", "UserForce", "__version__", "method_table",
+    "LinkworkError", "Method", "MethodError", "Model", "ModelError", "Parallel", "Perpendicular", "Planar",
+    "PlanarBody", "PointForce", "PointMass", "PointOnCurve", "PointTorque", "RackAndPinion", "Result", "Revolute",
+    "RevoluteSpherical", "Road", "RotationalSpring", "Screw", "SimulationError", "Spherical", "Spring", "Status",
+    "Table", "Tire", "Translational", "Universal", "UserForce", "__version__", "method_table",
 ]  # fmt: skip

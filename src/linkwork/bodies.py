@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Body:
 
 @dataclass(frozen=True)
 class PlanarBody:
-    """A rigid body that moves in the ground's x-y plane (z = 0); ``inertia`` is about its z axis through the centre of mass."""
+    """A rigid body that moves in the ground's x-y plane (z = 0); ``inertia`` is about z through the centre of mass."""
 
     name: str
     mass: float
@@ -92,12 +92,12 @@ class PointMass:
         )
 
 
-AnyBody = Union[Ground, Body, PlanarBody, PointMass]
+AnyBody = Ground | Body | PlanarBody | PointMass
 
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame fixed on a body: origin and orientation in body coordinates. As a side of a joint, z is the joint's axis."""
+    """A frame fixed on a body, in body coordinates. As a side of a joint its z axis is the joint's axis."""
 
     body: AnyBody | str
     position: Vector = (0.0, 0.0, 0.0)
@@ -116,7 +116,7 @@ class Frame:
         )
 
 
-BodyLike = Union[AnyBody, Frame, str]
+BodyLike = AnyBody | Frame | str
 
 
 def calc_initial_pose(body: AnyBody) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What the core calls: the user's callables behind one interface, ``call(arguments) -> numbers``, with checked results."""
+"""What the core calls: the user's callables behind one interface, ``call(arguments) -> numbers``, results checked."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Compiler:
             self.finder, self.writer, self.find_coordinate, self.calc_initial, self.build_primitive
         )
 
-    # --- coordinates ----------------------------------------------------------------------------------------------------
+    # --- coordinates ------------------------------------------------------------------------------------------------
 
     def calc_initial(self, c: Coordinate) -> float:
         guess = self.memory_values[self.memory[c]] if c in self.memory else 0.0
@@ -182,7 +182,7 @@ class Compiler:
             return co.turn(ground, body)
         return co.dot2(ground, np.eye(3)["xyz".index(label)], body)
 
-    # --- joints ---------------------------------------------------------------------------------------------------------
+    # --- joints -----------------------------------------------------------------------------------------------------
 
     def guarded(self, record: Any, step: Callable[[], None]) -> None:
         """Runs one step; what is wrong is noted under the record's name and the compilation goes on."""
@@ -203,13 +203,7 @@ class Compiler:
                 (label, c) for label, c in record.coordinates(a, b) if co.find_planar_constant(c, kinds) is None
             ]
         elif isinstance(record, Spring) and record.on is None:
-            a, b = self.finder.find_sides(
-                record.a,
-                record.b,
-                point=record.point_a,
-                point_b=record.point_b,
-                apart=True,  # type: ignore[arg-type]
-            )
+            a, b = self.finder.find_ends(record)
             self.named[record.name] = [("length", co.distance(a, b))]
 
     def write_joint(self, record: Joint | Coupling) -> None:
@@ -284,7 +278,7 @@ class Compiler:
             return self.writer.add_callable(ScalarCall(f"Driver '{name}'", f), 1)
         return self.writer.add(f, ("t",))
 
-    # --- tables ---------------------------------------------------------------------------------------------------------
+    # --- tables -----------------------------------------------------------------------------------------------------
 
     def build_bodies(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The table of bodies and the initial guess q, v."""

@@ -51,7 +51,8 @@ class ForceCompiler:
         self.user_forces: list[tuple] = []
         self.user_bodies: list[int] = []
         self.writers: dict[type, Callable[[Any], None]] = {
-            Spring: self.write_spring, RotationalSpring: self.write_rotational_spring, JointFriction: self.write_friction,
+            Spring: self.write_spring, RotationalSpring: self.write_rotational_spring,
+            JointFriction: self.write_friction,
             PointForce: self.write_point_force, PointTorque: self.write_point_torque, Bushing: self.write_bushing,
             Tire: self.write_tire, UserForce: self.write_user_force,
         }  # fmt: skip
@@ -63,7 +64,7 @@ class ForceCompiler:
         table.append(row)
         self.infos.append(ForceInfo(name, kind, len(table) - 1))
 
-    # --- along a coordinate ---------------------------------------------------------------------------------------------
+    # --- along a coordinate -----------------------------------------------------------------------------------------
 
     def write_coordinate_force(
         self, record: Any, c: Coordinate, stiffness: Any = 0.0, damping: Any = 0.0, free: float = 0.0,
@@ -104,8 +105,7 @@ class ForceCompiler:
         if r.on is not None:
             c = self.find(r.on)
         else:
-            assert r.a is not None and r.b is not None
-            a, b = self.finder.find_sides(r.a, r.b, point=r.point_a, point_b=r.point_b, apart=True)  # type: ignore[arg-type]
+            a, b = self.finder.find_ends(r)
             c = co.distance(a, b)
             if self.value(c) < 1e-9:
                 raise ModelError(
@@ -125,7 +125,7 @@ class ForceCompiler:
     def write_friction(self, r: JointFriction) -> None:
         self.write_coordinate_force(r, self.find(r.on), damping=r.viscous, friction=r.level, slip=r.slip_velocity)
 
-    # --- on one body ----------------------------------------------------------------------------------------------------
+    # --- on one body ------------------------------------------------------------------------------------------------
 
     def find_side(self, body: Any, point: Any) -> Side:
         if isinstance(body, Frame) and point is not None:
@@ -181,10 +181,10 @@ class ForceCompiler:
             total = [*total, *self.writer.build_words(bump, ("x", "y")), Word.ADD]
         return self.writer.add_words(total, 2, "road")
 
-    # --- between bodies -------------------------------------------------------------------------------------------------
+    # --- between bodies ---------------------------------------------------------------------------------------------
 
     def write_bushing(self, r: Bushing) -> None:
-        a, b = self.finder.find_sides(r.a, r.b, point=r.point, axis=r.axis, reference=r.reference)  # type: ignore[arg-type]
+        a, b = self.finder.find_sides(r.a, r.b, point=r.point, axis=r.axis, reference=r.reference)
         turns = any(r.stiffness[3:]) or any(r.damping[3:])
         for side in (a, b):
             if side.kind == tb.BODY_POINT and (turns or side is a):
@@ -204,7 +204,7 @@ class ForceCompiler:
         self.user_bodies.extend(bodies)
         self._note(r.name, "user", self.user_forces, row)
 
-    # --- tables ---------------------------------------------------------------------------------------------------------
+    # --- tables -----------------------------------------------------------------------------------------------------
 
     def build_tables(self) -> tuple[dict[str, np.ndarray], dict[str, ForceInfo]]:
         """The tables, coordinate forces sorted by the kind of their coordinate, and the infos by name."""

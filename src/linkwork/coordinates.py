@@ -1,4 +1,4 @@
-"""Constraint primitives before they have a place in the tables: scalar coordinates between two sides, and equations of them.
+"""Primitives before they have a place in the tables: scalar coordinates between two sides, and equations of them.
 
 A side is a frame fixed on a body: its origin and axes in body coordinates. A coordinate is one primitive of
 ``src/core/kernels/primitives.hpp``; an equation is a sum of coordinates equal to a constant or a function of time.
@@ -126,7 +126,7 @@ Pose = tuple[np.ndarray, np.ndarray]
 
 
 def calc_value(c: Coordinate, poses: Sequence[Pose], memory: float = 0.0) -> float:
-    """Value of a scalar coordinate at these poses (position, rotation matrix of each body); an angle nearest to ``memory``."""
+    """Value of a scalar coordinate at these poses (one per body); of an angle the one nearest to ``memory``."""
     (r_a, A_a), (r_b, A_b) = poses[c.a], poses[c.b]
     D = r_b + A_b @ c.s_b - r_a - A_a @ c.s_a
     if c.kind == tb.DOT1:
@@ -158,7 +158,7 @@ def find_curve_parameter(c: Coordinate, poses: Sequence[Pose]) -> float:
     return float(parameter[np.argmin(np.linalg.norm(points - u, axis=1))])
 
 
-# --- planar pairs ------------------------------------------------------------------------------------------------------
+# --- planar pairs ---------------------------------------------------------------------------------------------------
 
 PLANAR = (tb.BODY_GROUND, tb.BODY_PLANAR)
 FLAT = 1e-12  # a direction with a smaller part in the plane is taken to be normal to it

@@ -121,7 +121,8 @@ class Driver(Coupling):
     """Prescribes a coordinate: coordinate = function(t).
 
     ``function`` is a number, an expression in t, a table (times, values) or a callable of t. The coordinate counts from
-    where its joint counts it: an angle or displacement from the initial configuration, a length or a body's x from zero.
+    where its joint counts it: an angle or displacement from the initial configuration, a length or a
+    body's x from zero.
     """
 
     on: Any = None

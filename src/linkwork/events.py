@@ -16,8 +16,8 @@ class Event:
     """A zero of ``function(t, state)``, found on the dense output.
 
     ``state["arm"].position`` and the like give the state by name. ``direction`` +1: rising through zero, -1: falling,
-    0: both. ``action``: "record" keeps time and state, "stop" ends the run there, and a callable ``action(t, state)`` may
-    change the state.
+    0: both. ``action``: "record" keeps time and state, "stop" ends the run there, and a callable ``action(t, state)``
+    may change the state.
     """
 
     name: str

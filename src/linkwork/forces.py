@@ -1,14 +1,15 @@
 """Forces: what pushes and pulls. Gravity belongs to the model.
 
-Along a coordinate s (a length, an angle, a displacement) an element holds h = stiffness (s - free) + damping s' + friction +
-its function, positive when it pulls s back: a positive h is tension in a spring. The generalized force is -h.
+Along a coordinate s (a length, an angle, a displacement) an element holds h = stiffness (s - free) + damping s'
++ friction + its function, positive when it pulls s back: a positive h is tension in a spring. The generalized force
+is -h.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -17,7 +18,7 @@ from .checks import Check
 from .couplings import read_on
 from .functions import FunctionLike, Table
 
-Law = Union[float, Table]
+Law = float | Table
 
 
 def _read_law(check: Check, value: Any, argument: str, field: str) -> Law:
@@ -33,8 +34,8 @@ class Spring:
     """A spring, damper and actuator between two points, or along a coordinate (``on="slider"``).
 
     ``stiffness`` in N/m or a table of force over elongation; ``damping`` in N s/m or a table of force over rate;
-    ``free_length`` in m, by default the initial length; ``force`` is added: a number, an expression in (t, length, rate), a
-    table over the length, or a callable of (t, length, rate). Points default to centres of mass.
+    ``free_length`` in m, by default the initial length; ``force`` is added: a number, an expression in (t, length,
+    rate), a table over the length, or a callable of (t, length, rate). Points default to centres of mass.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Spring:
 
 @dataclass(frozen=True)
 class RotationalSpring:
-    """A rotational spring, damper and motor on the angle of a joint; as Spring, with ``torque`` a function of (t, angle, rate)."""
+    """A spring, damper and motor on a joint's angle; as Spring, with ``torque`` a function of (t, angle, rate)."""
 
     name: str
     on: Any
@@ -109,8 +110,8 @@ class JointFriction:
 class Bushing:
     """Six springs and dampers between frames on a and b: three along, three about the axes of the frame on a.
 
-    The frame has its origin at ``point``, z along ``axis`` and x along ``reference`` (default: ground axes), or is given by
-    Frames. The rotational part is stiffness times twice the vector part of the relative quaternion.
+    The frame has its origin at ``point``, z along ``axis`` and x along ``reference`` (default: ground axes), or is
+    given by Frames. The rotational part is stiffness times twice the vector part of the relative quaternion.
     """
 
     name: str
@@ -188,8 +189,9 @@ class PointTorque:
 class Road:
     """A road z(x, y): a height, plus half-cylinder bumps (x, radius) lying across it, as a tire rolls over them.
 
-    ``profile`` is a number, an expression in x and y, a table over x, or a callable of (x, y). A wheel of radius R feels a
-    bump of radius r as the envelope sqrt((R + r)^2 - (x - x_bump)^2) - R, which is where its lowest point can be.
+    ``profile`` is a number, an expression in x and y, a table over x, or a callable of (x, y). A wheel of radius R
+    feels a bump of radius r as the envelope sqrt((R + r)^2 - (x - x_bump)^2) - R, which is where its lowest
+    point can be.
     """
 
     profile: FunctionLike = 0.0
@@ -241,9 +243,9 @@ class Tire:
 class UserForce:
     """Wrenches from a Python function of (t, state).
 
-    ``state["arm"]`` (or ``state[0]``, in the order of ``bodies``) has position, orientation (quaternion), rotation (matrix),
-    velocity and angular_velocity in ground axes. The function returns per body (force at the centre of mass, torque), both
-    in ground axes: a list in the order of ``bodies``, a dict by name, or for one body the pair itself.
+    ``state["arm"]`` (or ``state[0]``, in the order of ``bodies``) has position, orientation (quaternion), rotation
+    (matrix), velocity and angular_velocity in ground axes. The function returns per body (force at the centre of mass,
+    torque), both in ground axes: a list in the order of ``bodies``, a dict by name, or for one body the pair itself.
     """
 
     name: str
@@ -260,8 +262,3 @@ class UserForce:
         if not callable(self.function):
             check.fail(f"function {self.function!r} is not callable; give function(t, state)")
         check.done(bodies=bodies)
-
-
-AnyForce = Union[
-    Spring, RotationalSpring, JointFriction, Bushing, PointForce, PointTorque, Tire, UserForce
-]  # fmt: skip

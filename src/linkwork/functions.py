@@ -1,8 +1,8 @@
 """Scalar functions of the user: numbers, expression strings, tables and Python callables.
 
 An expression is parsed with Python's own grammar, restricted to arithmetic, and becomes a list of words for the stack
-machine in ``src/core/kernels/expressions.hpp``, which also differentiates it. A table becomes a piecewise cubic. A callable
-stays Python and is differenced where a derivative is needed.
+machine in ``src/core/kernels/expressions.hpp``, which also differentiates it. A table becomes a piecewise cubic. A
+callable stays Python and is differenced where a derivative is needed.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import ast
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -36,7 +36,8 @@ def _where(condition: float, then: float, otherwise: float) -> float:
     return then if condition else otherwise
 
 
-FUNCTIONS: dict[str, tuple[int, Callable[..., float]]] = {  # name: (number of arguments, meaning); min, max: two or more
+# name: (number of arguments, meaning); min and max take two or more
+FUNCTIONS: dict[str, tuple[int, Callable[..., float]]] = {
     "sin": (1, math.sin), "cos": (1, math.cos), "tan": (1, math.tan),
     "asin": (1, math.asin), "acos": (1, math.acos), "atan": (1, math.atan), "atan2": (2, math.atan2),
     "sinh": (1, math.sinh), "cosh": (1, math.cosh), "tanh": (1, math.tanh),
@@ -110,9 +111,9 @@ class Table:
 class Expression:
     """A formula as text with named numbers and tables: ``Expression("A*sin(w*t)", A=2, w=3)``.
 
-    Operators + - * / **, comparisons, and, or, not, ``a if c else b``; constants pi and e; functions sin cos tan asin acos
-    atan atan2 sinh cosh tanh exp log sqrt abs sign min max, where(c, a, b) and step(x, x0, h0, x1, h1). A parameter that is
-    a ``Table`` is called like a function.
+    Operators + - * / **, comparisons, and, or, not, ``a if c else b``; constants pi and e; functions sin cos tan asin
+    acos atan atan2 sinh cosh tanh exp log sqrt abs sign min max, where(c, a, b) and step(x, x0, h0, x1, h1). A
+    parameter that is a ``Table`` is called like a function.
     """
 
     text: str
@@ -137,7 +138,7 @@ class Expression:
         return float(eval(compile(tree, "<expression>", "eval"), scope))  # only the grammar checked by _Checker
 
 
-FunctionLike = Union[float, str, Expression, Table, Callable[..., Any]]
+FunctionLike = float | str | Expression | Table | Callable[..., Any]
 
 
 def _finite(value: Any, what: str) -> float:
@@ -177,7 +178,7 @@ def calc_value(function: FunctionLike, arguments: tuple[str, ...], values: Seque
     return float(function(*values)) if callable(function) else float(function)
 
 
-# --- grammar -----------------------------------------------------------------------------------------------------------
+# --- grammar --------------------------------------------------------------------------------------------------------
 
 _BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.Pow: "power"}
 _COMPARE = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)

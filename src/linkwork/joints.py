@@ -1,12 +1,12 @@
 """Joints between two bodies, each a list of equations made of primitives.
 
-Points and axes are in ground coordinates at the initial configuration. A ``Frame`` given instead of a body fixes the joint
-frame on that body: its origin is the joint's point and its z axis the joint's axis; ``point`` and ``axis`` may then be left
-out, and the other side takes the frame that coincides with it in the initial configuration. Two Frames need not coincide:
-assembly brings them together.
+Points and axes are in ground coordinates at the initial configuration. A ``Frame`` given instead of a body fixes the
+joint frame on that body: its origin is the joint's point and its z axis the joint's axis; ``point`` and ``axis`` may
+then be left out, and the other side takes the frame that coincides with it in the initial configuration. Two Frames
+need not coincide: assembly brings them together.
 
-In every record x, y, z are the axes of the joint frame on ``a`` and X, Y, Z those on ``b``; P_a and P_b are their origins and
-D = P_b - P_a. The coordinate of a joint is zero in the initial configuration unless two Frames define it.
+In every record x, y, z are the axes of the joint frame on ``a`` and X, Y, Z those on ``b``; P_a and P_b are their
+origins and D = P_b - P_a. The coordinate of a joint is zero in the initial configuration unless two Frames define it.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Joint:
             if hasattr(self, key):
                 read[key] = check.optional_direction(getattr(self, key), key)
         for along in ("axis", "axis_a"):
-            if read.get(along) and read.get("reference"):
-                if np.linalg.norm(np.cross(read[along], read["reference"])) < 1e-6:
-                    check.fail("reference is parallel to the axis; give a direction across it")
+            pair = read.get(along), read.get("reference")
+            if all(pair) and np.linalg.norm(np.cross(pair[0], pair[1])) < 1e-6:  # type: ignore[arg-type]
+                check.fail("reference is parallel to the axis; give a direction across it")
         return read
 
     def find_sides(self, find: FindSides) -> tuple[Side, Side]:
@@ -169,7 +169,7 @@ class Translational(AxisJoint):
 
 @dataclass(frozen=True)
 class Screw(AxisJoint):
-    """Cylindrical with z.D = pitch / (2 pi) angle; ``pitch`` is the advance per turn in metres, negative for left-handed."""
+    """Cylindrical with z.D = pitch / (2 pi) angle; ``pitch`` is the advance per turn in metres, < 0: left-handed."""
 
     pitch: float = 0.0
 
@@ -303,7 +303,7 @@ class Perpendicular(Joint):
 
 @dataclass(frozen=True)
 class Distance(Joint):
-    """A massless rod with ball joints: |D| = length. Points default to centres of mass, the length to the initial one."""
+    """A massless rod with ball joints: |D| = length. Points default to centres of mass, length to the initial one."""
 
     point_a: Vector | None = None
     point_b: Vector | None = None
@@ -366,9 +366,10 @@ class RevoluteSpherical(Joint):
 class PointOnCurve(AxisJoint):
     """A cam: the point of b keeps the distance ``offset`` (a roller's radius) from a plane curve on a.
 
-    ``curve`` are points (n, 2) in the x-y plane of a's frame, whose origin is ``point``, normal ``axis`` (default z) and x
-    axis ``reference``; a closed curve is passed through periodically and need not repeat its first point. ``follower`` is
-    the point of b in ground coordinates, by default its centre of mass. Positive offsets lie left of the curve's direction.
+    ``curve`` are points (n, 2) in the x-y plane of a's frame, whose origin is ``point``, normal ``axis`` (default z)
+    and x axis ``reference``; a closed curve is passed through periodically and need not repeat its first point.
+    ``follower`` is the point of b in ground coordinates, by default its centre of mass. Positive offsets lie left of
+    the curve's direction.
     """
 
     curve: Any = None

@@ -48,6 +48,7 @@ class Method:
     """How a model is integrated: ``Method("partitioning", "dopri5", linear="topology", **options)``.
 
     The same as text: ``Method.parse("partitioning/dopri5")``; parts left out take their defaults, "auto" takes all.
+    ``options`` holds what differs from the defaults, by the names of the core's FormulationOptions.
     """
 
     formulation: str
@@ -86,6 +87,8 @@ class Method:
                 raise MethodError(f"'{formulation}' has no option '{key}'; {suggest(key, known, 'options')}")
             if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
                 raise MethodError(f"option {key}={value!r} must be a positive number")
+        if linear != "topology":
+            options["linear"] = linear
         values = (formulation, integrator, solver, linear, tuple(sorted(options.items())))
         for key, value in zip(("formulation", "integrator", "solver", "linear", "options"), values, strict=True):
             object.__setattr__(self, key, value)
@@ -108,13 +111,13 @@ class Method:
             integrator = LEGAL[formulation][0]
         return cls(formulation, integrator, parts[2] if len(parts) > 2 and parts[2] else None)
 
-    @property
-    def formulation_options(self) -> dict[str, Any]:
-        """Keywords for the core's FormulationOptions."""
-        return {"linear": self.linear, **dict(self.options)}
-
     def __str__(self) -> str:
         return "/".join(part for part in (self.formulation, self.integrator, self.solver) if part)
+
+
+def read_method(method: str | Method | Mapping[str, Any]) -> Method:
+    """What the user gave as a method, as a Method."""
+    return Method.parse(method)
 
 
 def _suggest(word: str, known: Mapping[str, str]) -> str:

@@ -125,7 +125,7 @@ class Model:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "kept": None}
 
-    # --- questions: each is answered by the module that it names -------------------------------------------------------
+    # --- questions: each is answered by the module that it names ----------------------------------------------------
 
     def check(self, **options: Any) -> Any:
         """A report of residuals, rank, freedoms and redundant rows, with every problem found."""

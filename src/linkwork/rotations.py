@@ -1,4 +1,4 @@
-"""Rotations as unit quaternions (Euler parameters, scalar first) and 3x3 matrices that take body axes to ground axes."""
+"""Rotations: unit quaternions (Euler parameters, scalar first) and matrices that take body axes to ground axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def calc_matrix(p: ArrayLike) -> Array:
 
 
 def calc_quaternion(matrix: ArrayLike) -> Array:
-    """Unit quaternion of a rotation matrix, dividing by the largest parameter (Shepperd 1978); first nonzero entry > 0."""
+    """Unit quaternion of a rotation matrix by its largest parameter (Shepperd 1978), leading entry positive."""
     A = np.asarray(matrix, dtype=float)
     trace = np.trace(A)
     square = np.array([1 + trace, *(1 + 2 * np.diag(A) - trace)]) / 4  # squares of the four parameters
@@ -55,8 +55,8 @@ def calc_rotation_about(axis: ArrayLike, angle: float) -> Array:
 def calc_axes(axis: ArrayLike, reference: ArrayLike | None = None) -> Array:
     """Right-handed axes (columns x, y, z) with z along ``axis`` and x along the part of ``reference`` normal to it.
 
-    Without a reference x is (1, 0, 0) for an axis along the ground's z, else horizontal: planar mechanisms then have one
-    of x and y in their plane and the other along its normal.
+    Without a reference x is (1, 0, 0) for an axis along the ground's z, else horizontal: planar mechanisms then have
+    one of x and y in their plane and the other along its normal.
     """
     z = normalized(axis)
     if reference is not None:

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from . import tables as tb
-from .bodies import AnyBody, Body, BodyLike, Frame, Ground, PlanarBody, PointMass, calc_initial_pose
+from .bodies import AnyBody, Body, BodyLike, Frame, Ground, PlanarBody, PointMass, Vector, calc_initial_pose
 from .coordinates import Pose, Side
 from .errors import ModelError, suggest
 from .rotations import calc_axes, calc_matrix
 
 KINDS = {Ground: tb.BODY_GROUND, Body: tb.BODY_RIGID, PlanarBody: tb.BODY_PLANAR, PointMass: tb.BODY_POINT}
 
-Given = Sequence[float] | None
+Given = Vector | None
 
 
 class SideFinder:
@@ -46,7 +46,7 @@ class SideFinder:
         return i
 
     def build_side(self, reference: object, origin: np.ndarray | None, axes: np.ndarray | None) -> Side:
-        """A side from a Frame, or from origin and axes in ground coordinates (defaults: centre of mass, ground axes)."""
+        """A side from a Frame, or from origin and axes in ground coordinates (default: centre of mass, ground axes)."""
         i = self.find_body(reference)
         r, A = self.poses[i]
         if isinstance(reference, Frame):
@@ -86,10 +86,14 @@ class SideFinder:
         if ground_a is None and needs_axis:
             raise ModelError(f"give {'axis_a' if own_axes else 'axis'}, a direction in ground coordinates, or a Frame")
         if axes_b is None:
-            axes_b = self.find_axes(axis_b or (axis if not own_axes else None), reference_b, ground_a, own_axes)
+            axes_b = self.find_axes(axis_b if axis_b is not None or own_axes else axis, reference_b, ground_a, own_axes)
             if axes_b is None and frame_b is None and needs_axis:
                 raise ModelError("give axis_b, a direction in ground coordinates, or a Frame")
         return self.build_side(a, origin_a, ground_a), self.build_side(b, origin_b, axes_b)
+
+    def find_ends(self, spring: Any) -> tuple[Side, Side]:
+        """Both sides of a record with bodies a and b and a point on each."""
+        return self.find_sides(spring.a, spring.b, point=spring.point_a, point_b=spring.point_b, apart=True)
 
     @staticmethod
     def find_axes(axis: Given, reference: Given, other: np.ndarray | None, own: bool) -> np.ndarray | None:
@@ -106,9 +110,8 @@ class SideFinder:
         """Origins of both sides in ground coordinates; None where a Frame or the centre of mass serves."""
         if apart:
             for reference, given, key in ((a, point, "point_a"), (b, point_b, "point_b")):
-                if given is None and isinstance(self.bodies[self.find_body(reference)], Ground):
-                    if not isinstance(reference, Frame):
-                        raise ModelError(f"give {key}, the point on the ground")
+                if given is None and not isinstance(reference, Frame) and self.find_body(reference) == 0:
+                    raise ModelError(f"give {key}, the point on the ground")
             return self.read_point(point), self.read_point(point_b)
         common = self.read_point(point)
         if common is None:

@@ -1,4 +1,4 @@
-"""Writes functions into the compiled tables: expressions as words of the stack machine, tables as knots and coefficients.
+"""Writes functions into the compiled tables: expressions as words of a stack machine, tables as piecewise cubics.
 
 The words and their meaning are those of ``enum Word`` in ``src/core/kernels/functions.hpp``, in the same order.
 """

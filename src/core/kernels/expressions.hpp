@@ -18,15 +18,15 @@ using std::acos;
 using std::cosh;
 using std::sinh;
 
-template <class T, int N> inline Dual<T, N> acos(const Dual<T, N> &a) {
+template <class T, int N> inline Dual<T, N> acos(const Dual<T, N>& a) {
     return chain(a, acos(a.value), T(-1.0) / sqrt(T(1.0) - a.value * a.value));
 }
-template <class T, int N> inline Dual<T, N> cosh(const Dual<T, N> &a);
-template <class T, int N> inline Dual<T, N> sinh(const Dual<T, N> &a) { return chain(a, sinh(a.value), cosh(a.value)); }
-template <class T, int N> inline Dual<T, N> cosh(const Dual<T, N> &a) { return chain(a, cosh(a.value), sinh(a.value)); }
+template <class T, int N> inline Dual<T, N> cosh(const Dual<T, N>& a);
+template <class T, int N> inline Dual<T, N> sinh(const Dual<T, N>& a) { return chain(a, sinh(a.value), cosh(a.value)); }
+template <class T, int N> inline Dual<T, N> cosh(const Dual<T, N>& a) { return chain(a, cosh(a.value), sinh(a.value)); }
 
 // a^b with both varying: exp(b log a) and so NaN for a < 0; on plain numbers the library's own power
-template <class T> inline T calc_power(const T &a, const T &b) {
+template <class T> inline T calc_power(const T& a, const T& b) {
     if constexpr (std::is_arithmetic_v<T>)
         return pow(a, b);
     else
@@ -44,7 +44,7 @@ template <class T> inline T calc_integer_power(T a, int n) {
 }
 
 // h0 left of x0, h1 right of x1, and the cubic with level ends between them
-template <class T> inline T calc_step(const T &x, const T &x0, const T &h0, const T &x1, const T &h1) {
+template <class T> inline T calc_step(const T& x, const T& x0, const T& h0, const T& x1, const T& h1) {
     if (plain(x) <= plain(x0)) return h0;
     if (plain(x) >= plain(x1)) return h1;
     const T d = (x - x0) / (x1 - x0);
@@ -52,78 +52,49 @@ template <class T> inline T calc_step(const T &x, const T &x0, const T &h0, cons
 }
 
 // The operations with one operand, by their word.
-template <class T> inline T calc_unary(std::int32_t word, const T &a) {
+template <class T> inline T calc_unary(std::int32_t word, const T& a) {
     switch (word) {
-    case word_neg:
-        return -a;
-    case word_sin:
-        return sin(a);
-    case word_cos:
-        return cos(a);
-    case word_tan:
-        return tan(a);
-    case word_asin:
-        return asin(a);
-    case word_acos:
-        return acos(a);
-    case word_atan:
-        return atan(a);
-    case word_sinh:
-        return sinh(a);
-    case word_cosh:
-        return cosh(a);
-    case word_tanh:
-        return tanh(a);
-    case word_exp:
-        return exp(a);
-    case word_log:
-        return log(a);
-    case word_sqrt:
-        return sqrt(a);
-    case word_abs:
-        return plain(a) < 0.0 ? T(-a) : a;
-    case word_sign:
-        return T(plain(a) > 0.0 ? 1.0 : plain(a) < 0.0 ? -1.0 : 0.0);
-    case word_not:
-        return T(plain(a) == 0.0 ? 1.0 : 0.0);
-    default:
-        return T(std::numeric_limits<double>::quiet_NaN());
+    case word_neg: return -a;
+    case word_sin: return sin(a);
+    case word_cos: return cos(a);
+    case word_tan: return tan(a);
+    case word_asin: return asin(a);
+    case word_acos: return acos(a);
+    case word_atan: return atan(a);
+    case word_sinh: return sinh(a);
+    case word_cosh: return cosh(a);
+    case word_tanh: return tanh(a);
+    case word_exp: return exp(a);
+    case word_log: return log(a);
+    case word_sqrt: return sqrt(a);
+    case word_abs: return plain(a) < 0.0 ? T(-a) : a;
+    case word_sign: return T(plain(a) > 0.0 ? 1.0 : plain(a) < 0.0 ? -1.0 : 0.0);
+    case word_not: return T(plain(a) == 0.0 ? 1.0 : 0.0);
+    default: return T(std::numeric_limits<double>::quiet_NaN());
     }
 }
 
 // The operations with two operands, by their word; `power` is settled by the caller.
-template <class T> inline T calc_binary(std::int32_t word, const T &a, const T &b) {
+template <class T> inline T calc_binary(std::int32_t word, const T& a, const T& b) {
     switch (word) {
-    case word_add:
-        return a + b;
-    case word_sub:
-        return a - b;
-    case word_mul:
-        return a * b;
-    case word_div:
-        return a / b;
-    case word_atan2:
-        return atan2(a, b);
-    case word_min:
-        return plain(b) < plain(a) ? b : a;
-    case word_max:
-        return plain(b) > plain(a) ? b : a;
-    case word_less:
-        return T(plain(a) < plain(b) ? 1.0 : 0.0);
-    case word_less_equal:
-        return T(plain(a) <= plain(b) ? 1.0 : 0.0);
-    case word_and:
-        return T(plain(a) != 0.0 && plain(b) != 0.0 ? 1.0 : 0.0);
-    case word_or:
-        return T(plain(a) != 0.0 || plain(b) != 0.0 ? 1.0 : 0.0);
-    default:
-        return T(std::numeric_limits<double>::quiet_NaN());
+    case word_add: return a + b;
+    case word_sub: return a - b;
+    case word_mul: return a * b;
+    case word_div: return a / b;
+    case word_atan2: return atan2(a, b);
+    case word_min: return plain(b) < plain(a) ? b : a;
+    case word_max: return plain(b) > plain(a) ? b : a;
+    case word_less: return T(plain(a) < plain(b) ? 1.0 : 0.0);
+    case word_less_equal: return T(plain(a) <= plain(b) ? 1.0 : 0.0);
+    case word_and: return T(plain(a) != 0.0 && plain(b) != 0.0 ? 1.0 : 0.0);
+    case word_or: return T(plain(a) != 0.0 || plain(b) != 0.0 ? 1.0 : 0.0);
+    default: return T(std::numeric_limits<double>::quiet_NaN());
     }
 }
 
-template <class T> inline T calc_expression(const Tables &tables, const Function &f, const T *arguments) {
+template <class T> inline T calc_expression(const Tables& tables, const Function& f, const T* arguments) {
     T stack[expression_stack];
-    T *top = stack;        // one past the last operand
+    T* top = stack;        // one past the last operand
     bool constant = false; // the last operand is a number of the text
     const std::int32_t *word = tables.code.data() + f.first, *end = word + f.count;
     while (word < end) {
@@ -131,12 +102,8 @@ template <class T> inline T calc_expression(const Tables &tables, const Function
         const bool exponent_constant = constant;
         constant = code == word_push;
         switch (code) {
-        case word_push:
-            *top++ = T(tables.numbers[*word++]);
-            break;
-        case word_load:
-            *top++ = arguments[*word++];
-            break;
+        case word_push: *top++ = T(tables.numbers[*word++]); break;
+        case word_load: *top++ = arguments[*word++]; break;
         case word_spline: {
             T y, slope, bend;
             calc_spline(tables, tables.functions[*word++], top[-1], y, slope, bend);
@@ -147,9 +114,7 @@ template <class T> inline T calc_expression(const Tables &tables, const Function
             --top;
             top[-1] = exponent_constant ? T(pow(top[-1], plain(top[0]))) : calc_power(top[-1], top[0]);
             break;
-        case word_power_integer:
-            top[-1] = calc_integer_power(top[-1], *word++);
-            break;
+        case word_power_integer: top[-1] = calc_integer_power(top[-1], *word++); break;
         case word_where:
             top -= 2;
             top[-1] = plain(top[-1]) != 0.0 ? top[0] : top[1];
@@ -172,8 +137,7 @@ template <class T> inline T calc_expression(const Tables &tables, const Function
             --top;
             top[-1] = calc_binary(code, top[-1], top[0]);
             break;
-        default:
-            top[-1] = calc_unary(code, top[-1]);
+        default: top[-1] = calc_unary(code, top[-1]);
         }
     }
     return top[-1];
@@ -196,14 +160,14 @@ template <class T, int N> struct DualDepth<Dual<T, N>> {
 constexpr double difference_step(int depth) { return depth <= 1 ? 6e-6 : depth == 2 ? 3e-4 : 5e-3; }
 
 inline bool is_zero(double x) { return x == 0.0; }
-template <class T, int N> inline bool is_zero(const Dual<T, N> &x) {
+template <class T, int N> inline bool is_zero(const Dual<T, N>& x) {
     for (int i = 0; i < N; ++i)
         if (!is_zero(x.slope[i])) return false;
     return is_zero(x.value);
 }
 
-inline double calc_callback_plain(const Tables &tables, const Function &f, const double *arguments) {
-    const Callback &callback = tables.callbacks[f.first];
+inline double calc_callback_plain(const Tables& tables, const Function& f, const double* arguments) {
+    const Callback& callback = tables.callbacks[f.first];
     double value = 0.0;
     if (!callback.call(callback.context, arguments, f.arguments, &value, 1))
         return std::numeric_limits<double>::quiet_NaN(); // the bindings keep the exception
@@ -211,7 +175,7 @@ inline double calc_callback_plain(const Tables &tables, const Function &f, const
 }
 
 template <class T, int N>
-inline Dual<T, N> calc_callback_dual(const Tables &tables, const Function &f, const Dual<T, N> *arguments) {
+inline Dual<T, N> calc_callback_dual(const Tables& tables, const Function& f, const Dual<T, N>* arguments) {
     T at[4];
     for (int k = 0; k < f.arguments; ++k) at[k] = arguments[k].value;
     Dual<T, N> result;
@@ -232,7 +196,7 @@ inline Dual<T, N> calc_callback_dual(const Tables &tables, const Function &f, co
     return result;
 }
 
-template <class T> inline T calc_callback(const Tables &tables, const Function &f, const T *arguments) {
+template <class T> inline T calc_callback(const Tables& tables, const Function& f, const T* arguments) {
     if constexpr (std::is_same_v<T, double>)
         return calc_callback_plain(tables, f, arguments);
     else
