@@ -1,10 +1,12 @@
-"""Proves that records refuse what cannot be, that models keep their names straight, and that joints become the right rows."""
+"""Proves that records refuse what cannot be, that models keep names straight, and that joints become the right rows."""
 
 from __future__ import annotations
 
 import math
 import pickle
+import re
 from dataclasses import FrozenInstanceError
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,7 +53,7 @@ def refuse(call, *messages):
         (lambda: lw.Body("b", math.nan, UNIT), "NaN"),
         (lambda: lw.Body("", 1, UNIT), "name '' is empty"),
         (lambda: lw.Body("a.b", 1, UNIT), "contain a dot"),
-        (lambda: lw.Body("ground", 1, UNIT), "may not be 'ground'"),
+        (lambda: lw.Body("ground", 1, UNIT), "the name 'ground' is that of model.ground"),
         (lambda: lw.Body("b", 1, (1, 1, 3)), "triangle inequality"),
         (lambda: lw.Body("b", 1, (1, 1, 0)), "all must be positive"),
         (lambda: lw.Body("b", 1, [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]), "not symmetric"),
@@ -601,3 +603,20 @@ def test_unknown_methods_are_refused_with_the_nearest_one(make, message):
 def test_the_public_names_exist():
     for name in lw.__all__:
         assert getattr(lw, name) is not None
+
+
+# --- the page of the model language -----------------------------------------------------------------------------------
+
+
+def test_the_examples_of_the_model_page_run():
+    text = (Path(__file__).parents[1] / "docs" / "model.md").read_text()
+    scope: dict = {}
+    for block in re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL):
+        exec(compile(block, "docs/model.md", "exec"), scope)
+    assert "sweep" in scope
+
+
+def test_the_model_page_names_every_record():
+    text = (Path(__file__).parents[1] / "docs" / "model.md").read_text()
+    records = [name for name in lw.__all__ if hasattr(getattr(lw, name), "__dataclass_fields__")]
+    assert [name for name in records if name not in text and name not in ("Ground", "Method", "Result", "Status")] == []

@@ -20,8 +20,10 @@ class Check:
         self.problems: list[str] = []
         if not isinstance(name, str) or not name.strip():
             self.fail(f"name {name!r} is empty or not a string; give a name such as 'arm'")
-        elif "." in name or name != name.strip() or name == "ground":
-            self.fail("the name may not be 'ground', contain a dot or begin or end with a space; choose another")
+        elif name == "ground":
+            self.fail("the name 'ground' is that of model.ground; choose another")
+        elif "." in name or name != name.strip():
+            self.fail("a name may not contain a dot or begin or end with a space; choose another")
 
     def fail(self, text: str) -> None:
         self.problems.append(f"{self.what}: {text}")
