@@ -84,15 +84,22 @@ A03_AT_003 = {
 A03_BETA_RATE = 1139.92030225911
 
 
-@pytest.mark.parametrize("form", ("planar", "spatial"))
-def test_andrews_mechanism_reaches_the_reference_with_adams(form):
-    # the spatial form integrates lengths of some millimetres, which need a smaller absolute tolerance than angles
-    atol = {"planar": 1e-8, "spatial": 1e-11}[form]
-    model = lw.models.andrews(form=form)
-    result = model.simulate(0.03, method="partitioning/adams", rtol=1e-8, atol=atol, progress=False)
+@pytest.mark.parametrize(
+    ("form", "method", "rtol"),
+    (
+        ("planar", "partitioning/adams", 1e-8),
+        ("planar", "projection/adams", 1e-8),
+        ("spatial", "projection/adams", 1e-8),
+        # the independent Euler parameter of the spatial form is turned into angles with a loss of two digits
+        ("spatial", "partitioning/adams", 1e-10),
+        ("spatial", "tangent_plane/adams", 1e-8),
+    ),
+)
+def test_andrews_mechanism_reaches_the_reference_with_adams(form, method, rtol):
+    result = lw.models.andrews(form=form).simulate(0.03, method=method, rtol=rtol, atol=1e-3 * rtol, progress=False)
     assert result.status.success, result.status.message
     for joint, angle in A03_AT_003.items():
-        assert result[joint].coordinate[-1] == pytest.approx(angle, rel=1e-6, abs=1e-6), joint
+        assert result[joint].coordinate[-1] == pytest.approx(angle, rel=2e-7, abs=1e-6), joint
     assert result["O"].rate[-1] == pytest.approx(A03_BETA_RATE, rel=1e-6)
 
 
@@ -197,3 +204,13 @@ def test_a_conservative_four_bar_keeps_its_energy_for_a_hundred_seconds():
     result = run(lw.models.four_bar(), 100.0, "partitioning/dopri5", 1e-9)
     energy = result.energy
     assert np.ptp(energy.total) < 1e-7 * np.ptp(energy.potential)
+    assert abs(result["A"].coordinate[-1]) > 40.0 * 2.0 * math.pi  # the crank goes round
+
+
+@pytest.mark.parametrize("tolerance", (1e-9, 1e-10))
+def test_the_overconstrained_four_bar_survives_long_steps_of_a_high_order_method(tolerance):
+    # long steps of dop853 fail inside now and then; the shorter ones that follow must not inherit anything from them
+    result = lw.models.four_bar(form="spatial", angular_velocity=-6.0).simulate(
+        60.0, method="partitioning/dop853", rtol=1e-9, atol=tolerance * 1e-2, progress=False
+    )
+    assert result.status.success, result.status.message
