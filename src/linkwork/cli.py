@@ -27,7 +27,7 @@ app = typer.Typer(
 
 Target = Annotated[str, typer.Argument(help="a name of the gallery (linkwork models), or a Python file")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="parameter of the builder; repeatable")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="builder parameter; repeatable")]
 
 
 class BadInput(LinkworkError):
@@ -38,8 +38,13 @@ class BadInput(LinkworkError):
 def list_models(as_json: Json = False) -> None:
     """List the machines of the gallery."""
     rows = [
-        {"name": m.name, "description": m.description, "settings": m.settings, "parameters": describe_parameters(m.build)}
-        for m in gallery.list_models()
+        {
+            "name": machine.name,
+            "description": machine.description,
+            "settings": machine.settings,
+            "parameters": describe_parameters(machine.build),
+        }
+        for machine in gallery.list_models()
     ]
     if as_json:
         typer.echo(json.dumps(rows, indent=2, default=str))
@@ -138,7 +143,8 @@ def find_benches() -> dict[str, Any]:
         package = importlib.import_module("linkwork.bench")
     except ModuleNotFoundError:
         return {}
-    modules = [importlib.import_module(f"linkwork.bench.{info.name}") for info in pkgutil.iter_modules(package.__path__)]
+    names = [info.name for info in pkgutil.iter_modules(package.__path__)]
+    modules = [importlib.import_module(f"linkwork.bench.{name}") for name in names]
     return {module.NAME: module for module in modules if hasattr(module, "NAME")}
 
 
@@ -195,7 +201,7 @@ def call_builder(build: Any, given: dict[str, Any], target: str) -> Any:
     except LinkworkError:
         raise
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{target}: {error}; `linkwork models --json` lists the parameters and their defaults") from error
+        raise BadInput(f"{target}: {error}; `linkwork models --json` lists the parameters") from error
 
 
 def read_parameter(text: str) -> tuple[str, Any]:

@@ -5,6 +5,7 @@ The core calls these between steps with plain arrays; here they become states wi
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,18 @@ def build_state(compiled: Compiled, t: float, q: Any, v: Any, memory: Array, mut
     return state
 
 
+def take_state(function: Callable[..., Any]) -> Callable[[State], Any]:
+    """A user's function(t, state) or function(state) as a function of the state."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # a builtin without a signature
+        return lambda state: function(state.t, state)
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    if sum(p.kind in kinds and p.default is p.empty for p in parameters) == 1:
+        return function
+    return lambda state: function(state.t, state)
+
+
 class RunHooks:
     """The callables given to the core for one run. Interruptions by Ctrl-C are noted, not raised."""
 
@@ -66,11 +79,12 @@ class RunHooks:
         if self._events:
             self._probe()
 
-    def _read_function(self, event: Any) -> Callable[[State], float]:
+    def _read_function(self, event: Any) -> Callable[[State], Any]:
+        """An event function of (t, state), of (state), or a channel, as a function of the state."""
         function = event.function
         if isinstance(function, str):
-            return lambda state: float(find_channel(state, function))
-        return function  # type: ignore[no-any-return]
+            return lambda state: find_channel(state, function)
+        return take_state(function)
 
     def _probe(self) -> None:
         q, v = np.asarray(self._compiled.q, dtype=float), np.asarray(self._compiled.v, dtype=float)
@@ -120,7 +134,7 @@ class RunHooks:
             return False
         state = build_state(self._compiled, t, q, v, self._memory)
         try:
-            answer = self._callback(state)
+            answer = take_state(self._callback)(state)
         except KeyboardInterrupt:
             self.interrupted = True
             return True
@@ -134,7 +148,7 @@ class RunHooks:
         """
         state = build_state(self._compiled, t, q, v, self._memory, mutable=True)
         try:
-            answer = self._events[index].action(state)
+            answer = take_state(self._events[index].action)(state)
         except KeyboardInterrupt:
             self.interrupted = True
             return q, v, True

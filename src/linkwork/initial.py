@@ -1,7 +1,7 @@
 """Consistent initial conditions: positions and velocities that satisfy every joint, as near as possible to a guess.
 
 Positions: Gauss-Newton on Phi(q) = 0, each correction d the smallest one in the metric W that satisfies J d = -Phi
-[Petzold and others; here with rows weighted per body], damped by a line search. Velocities: the smallest correction in
+damped by a line search. Velocities: the smallest correction in
 the same metric with J v = -Phi_t. Locked coordinates are taken out of d, or held by a row of their own.
 """
 
@@ -31,7 +31,7 @@ MAX_TURN = 0.5  # rad, largest rotation of a body in one correction
 
 @dataclass(frozen=True)
 class Assembly:
-    """A consistent start. Joints: `gaps` before, `remaining` after. Bodies: (metres, radians) and (m/s, rad/s) moved."""
+    """A consistent start. Per joint: `gaps` before, `remaining` after. Per body: (m, rad) and (m/s, rad/s) moved."""
 
     q: Array
     v: Array
@@ -52,7 +52,8 @@ class Assembly:
     def __str__(self) -> str:
         moved = {name: pair for name, pair in self.displacement.items() if max(pair) > ROUND_OFF}
         turned = {name: pair for name, pair in self.velocity_correction.items() if max(pair) > ROUND_OFF}
-        lines = [f"assembled in {self.iterations} iterations; largest gap {max(self.remaining.values(), default=0.0):.2e}"]
+        gap = max(self.remaining.values(), default=0.0)
+        lines = [f"assembled in {self.iterations} iterations; largest gap {gap:.2e}"]
         lines += [f"  body '{name}' moved by {a:.3g} m, turned by {b:.3g} rad" for name, (a, b) in moved.items()]
         lines += [f"  body '{name}': velocity changed by {a:.3g} m/s, {b:.3g} rad/s" for name, (a, b) in turned.items()]
         return "\n".join(lines)
@@ -63,8 +64,8 @@ def assemble(
 ) -> Assembly:
     """Closes the joints of a model from its guess; the next `simulate` of the model starts from what is returned.
 
-    keep: bodies ("crank"), body coordinates ("slider.x", "crank.orientation", planar "crank.angle") and joint coordinates
-    ("pin.angle") that stay as given. weights: bodies that shall move less (> 1) or more (< 1) than the others.
+    keep: bodies ("crank"), body coordinates ("slider.x", "crank.orientation", planar "crank.angle") and joint
+    coordinates ("pin.angle") that stay as given. weights: bodies that shall move less (> 1) or more (< 1) than others.
     """
     from .compile import compile_model
 
@@ -91,9 +92,7 @@ def find_assembly(
     q, memory, iterations = projector.find_positions(t, q, memory)
     remaining = projector.calc_gaps(compiled.system.constraints(t, q, memory))
     refuse_open(remaining, "position", name, keep)
-    assembly = Assembly(
-        q, v, memory, gaps, remaining, iterations, calc_displacement(compiled, start, q), {}, {}
-    )
+    assembly = Assembly(q, v, memory, gaps, remaining, iterations, calc_displacement(compiled, start, q), {}, {})
     if not velocities:
         return assembly
     before = projector.calc_velocity_gaps(t, q, v, memory)
@@ -149,7 +148,8 @@ class Projector:
         name, _, coordinate = text.partition(".")
         if name in compiled.bodies and name != "ground":
             body = compiled.tables["bodies"][compiled.bodies[name]]
-            known = {"position": (0, 1, 2), "x": (0,), "y": (1,), "z": (2,), "orientation": (3, 4, 5), "": tuple(range(6))}
+            known = {"": tuple(range(6)), "x": (0,), "y": (1,), "z": (2,)}
+            known |= {"position": (0, 1, 2), "orientation": (3, 4, 5)}
             if body["kind"] == BODY_PLANAR:
                 known["angle"] = (5,)
             own = COLUMNS[int(body["kind"])]
@@ -158,7 +158,8 @@ class Projector:
                     if column in known[coordinate]:
                         self.free[body["v"] + k] = False
                 return
-            raise ModelError(f"keep: body '{name}' has no coordinate '{coordinate}'; known: {', '.join(filter(None, known))}")
+            listed = ", ".join(word for word in known if word)
+            raise ModelError(f"keep: body '{name}' has no coordinate '{coordinate}'; known: {listed}")
         if name in compiled.joints:
             records = dict(compiled.joints[name].coordinates)
             chosen = list(records) if not coordinate else [coordinate]
@@ -271,7 +272,8 @@ def calc_displacement(compiled: Compiled, before: Array, after: Array) -> dict[s
             turn = abs(float(y[2] - x[2]))
         elif count == 7:
             p, r = x[3:] / np.linalg.norm(x[3:]), y[3:] / np.linalg.norm(y[3:])
-            turn = float(4.0 * np.arcsin(min(1.0, 0.5 * min(np.linalg.norm(p - r), np.linalg.norm(p + r)))))
+            chord = min(float(np.linalg.norm(p - r)), float(np.linalg.norm(p + r)))
+            turn = float(4.0 * np.arcsin(min(1.0, 0.5 * chord)))
         if count:
             moved[name] = (float(np.linalg.norm(y[:size] - x[:size])), turn)
     return moved

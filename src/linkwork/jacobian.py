@@ -118,7 +118,9 @@ def find_owner(joints: dict[str, JointInfo], row: int) -> tuple[str, str]:
     raise KeyError(f"row {row} belongs to no joint")
 
 
-def find_weak_joints(compiled: Compiled, jacobian: sparse.spmatrix, active: NDArray[np.int32], share: float = 0.1) -> list[str]:
+def find_weak_joints(
+    compiled: Compiled, jacobian: sparse.spmatrix, active: NDArray[np.int32], share: float = 0.1
+) -> list[str]:
     """The joints whose rows are nearest to dependence: the left singular vector of the smallest singular value."""
     kept = np.flatnonzero(active)
     if len(kept) == 0 or len(kept) > DENSE_ROWS:
@@ -134,7 +136,7 @@ def find_weak_joints(compiled: Compiled, jacobian: sparse.spmatrix, active: NDAr
 
 
 def calc_metric(compiled: Compiled, weights: dict[str, float] | None = None) -> Array:
-    """Weights of the velocity coordinates when a state is moved: 1 for metres, size^2 for radians, times the body's own.
+    """Weights of velocity coordinates when a state is moved: 1 for metres, size^2 for radians, times the body's own.
 
     `size` is the root mean square distance of the joint points from the centres of mass, so that turning a body by one
     radian costs as much as moving its joints by what that turn moves them.

@@ -57,9 +57,9 @@ def kinematics(model: Any, times: Sequence[float] | Array) -> Result:
         states.append((tracker.t, tracker.q, tracker.v, tracker.a, tracker.multipliers, tracker.memory))
     result = build_motion(compiled, states, len(wanted), tracker, clock.perf_counter() - began, failure)
     if failure is not None:
-        error = PositionError(failure.problems, model.name, failure.gaps)
-        error.result = result
-        raise error
+        unreached = PositionError(failure.problems, model.name, failure.gaps)
+        unreached.result = result
+        raise unreached
     return result
 
 
@@ -81,7 +81,8 @@ class Tracker:
         self.active = np.asarray(active)
         free = len(self.projector.free) - int(rank)
         if free:
-            names = ", ".join(f"'{text}'" for text in find_free_coordinates(self.projector, self.t, self.q, self.memory))
+            candidates = find_free_coordinates(self.projector, self.t, self.q, self.memory)
+            names = ", ".join(f"'{text}'" for text in candidates)
             raise ModelError(
                 f"kinematics needs a fully driven mechanism, but {free} degree(s) of freedom are free"
                 f"{f', which move {names}' if names else ''}; add a Driver for each, or use simulate",
@@ -126,8 +127,8 @@ class Tracker:
         wide = {joint: gap for joint, gap in self.gaps.items() if not gap <= CLOSED}
         listed = ", ".join(f"'{joint}' by {gap:.3g}" for joint, gap in sorted(wide.items(), key=lambda pair: -pair[1]))
         raise AssemblyError(
-            f"the position at t = {t:.9g} s cannot be reached, open stay {listed or 'none'} (m or rad); the mechanism is at "
-            "the end of its range or at a dead centre there: check the drivers' functions and the lengths",
+            f"the position at t = {t:.9g} s cannot be reached, open stay {listed or 'none'} (m or rad); the mechanism "
+            "is at the end of its range or at a dead centre there: check the drivers' functions and the lengths",
             self.name,
             wide,
         )

@@ -21,7 +21,12 @@ UNITS = {
 
 
 def plot_channels(
-    result: Result, channels: Sequence[str], *, title: str | None = None, show: bool = False, path: str | Path | None = None
+    result: Result,
+    channels: Sequence[str],
+    *,
+    title: str | None = None,
+    show: bool = False,
+    path: str | Path | None = None,
 ) -> Any:
     """One panel per channel over time; vectors give one line per component. Returns the matplotlib figure."""
     try:

@@ -45,7 +45,10 @@ class RedundantRow:
         by_joint: dict[str, list[str]] = {}
         for joint, label in self.depends_on:
             by_joint.setdefault(joint, []).append(label)
-        listed = "; ".join(f"'{joint}' ({', '.join(labels)})" for joint, labels in by_joint.items())
+        parts = [f"{', '.join(labels)} of '{joint}'" for joint, labels in by_joint.items()]
+        if len(self.depends_on) > 6:  # a loop: which equations take part matters less than which joints
+            parts = [f"'{joint}' ({len(labels)} equations)" for joint, labels in by_joint.items()]
+        listed = "; ".join(parts)
         return f"joint '{self.joint}', {self.label}: follows from {listed or 'nothing (it constrains nothing)'}"
 
 
@@ -73,7 +76,8 @@ class Report:
     def counting(self) -> str:
         """Coordinates, equations and degrees of freedom with the normalizations of Euler parameters counted too."""
         equations = f"{self.rows} + {self.normalizations}" if self.normalizations else f"{self.rows}"
-        text = f"{self.coordinates} coordinates, {equations} constraint rows, {self.dof} degrees of freedom"
+        freedoms = f"{self.dof} degree{'' if self.dof == 1 else 's'} of freedom"
+        text = f"{self.coordinates} coordinates, {equations} constraint rows, {freedoms}"
         return f"{text} ({self.rows - self.rank} of the rows redundant)" if self.rows > self.rank else text
 
     def __str__(self) -> str:
@@ -81,9 +85,7 @@ class Report:
         if self.joints:
             width = max(5, *(len(joint.name) for joint in self.joints))
             kind = max(4, *(len(joint.kind) for joint in self.joints))
-            lines.append(
-                f"{'joint':<{width}}  {'kind':<{kind}}  rows  redundant    position    velocity  acceleration"
-            )
+            lines.append(f"{'joint':<{width}}  {'kind':<{kind}}  rows  redundant    position    velocity  acceleration")
             lines += [
                 f"{j.name:<{width}}  {j.kind:<{kind}}  {j.rows:4d}  {j.redundant:9d}  {j.position:10.2e}  "
                 f"{j.velocity:10.2e}  {j.acceleration:12.2e}"
@@ -165,8 +167,8 @@ def find_problems(compiled: Compiled, joints: tuple[JointCheck, ...], force: Any
             )
         if not joint.velocity <= OPEN:
             problems.append(
-                f"joint '{joint.name}': the initial velocities violate it by {joint.velocity:.3g} m/s or rad/s; correct "
-                "them, or take model.assemble(), which changes them least"
+                f"joint '{joint.name}': the initial velocities violate it by {joint.velocity:.3g} m/s or rad/s; "
+                "correct them, or take model.assemble(), which changes them least"
             )
     if problems:
         try:
@@ -177,9 +179,9 @@ def find_problems(compiled: Compiled, joints: tuple[JointCheck, ...], force: Any
         record = compiled.tables["bodies"][index]
         own = slice(int(record["v"]), int(record["v"] + record["nv"]))
         if not np.all(np.isfinite(force[own])):
-            problems.append(f"body '{body}': the force on it is not finite at the start; check the forces that act on it")
+            problems.append(f"body '{body}': the force on it is not finite at the start; check what acts on it")
         elif not np.all(np.isfinite(a[own])):
-            problems.append(f"body '{body}': its acceleration is not finite at the start; check its mass and its joints")
+            problems.append(f"body '{body}': its acceleration is not finite at the start; check its joints")
         if index and not record["mass"] > 0.0:
             problems.append(f"body '{body}' has no mass; give it one")
     return problems
@@ -190,12 +192,14 @@ def find_notes(compiled: Compiled, dof: int) -> list[str]:
     notes = []
     free = find_unconnected(compiled)
     if free:
-        notes.append(f"not connected to the ground by joints: {', '.join(repr(name) for name in free)}")
+        named = ", ".join(repr(name) for name in free[:4]) + (f" and {len(free) - 4} more" if len(free) > 4 else "")
+        notes.append(f"not connected to the ground by joints, held by forces alone: {named}")
     masses = {name: float(compiled.tables["bodies"][index]["mass"]) for name, index in compiled.bodies.items() if index}
     heaviest = max(masses.values(), default=0.0)
     light = [name for name, mass in masses.items() if mass < 1e-6 * heaviest]
     if light:
-        notes.append(f"nearly massless beside the others: {', '.join(repr(name) for name in light)}; expect small steps")
+        named = ", ".join(repr(name) for name in light)
+        notes.append(f"nearly massless beside the others: {named}; expect small steps")
     if dof == 0:
         notes.append("no degree of freedom is left: the motion is prescribed, model.kinematics(times) computes it")
     return notes

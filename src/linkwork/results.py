@@ -190,7 +190,8 @@ class Result(States):
             f"status          {self.status.name}: {self.status.message}",
             f"method          {self.method}",
             f"time            {self.steps._t[0]:g} to {self.steps._t[-1]:g} s, {self.count} states stored",
-            f"steps           {s.steps} accepted, {s.rejected} rejected, {s.smallest_step:.3g} to {s.largest_step:.3g} s",
+            f"steps           {s.steps} accepted, {s.rejected} rejected, of {s.smallest_step:.3g} to "
+            f"{s.largest_step:.3g} s",
             f"evaluations     {s.evaluations}",
             f"factorizations  {s.factorizations}",
             f"repartitions    {s.repartitions}",
@@ -205,7 +206,8 @@ class Result(States):
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"<Result {self.status.name}, {self.method}, {self.count} states, t = {self._t[0]:g} to {self._t[-1]:g} s>"
+        span = f"{self._t[0]:g} to {self._t[-1]:g} s" if self.count else "nothing"
+        return f"<Result {self.status.name}, {self.method}, {self.count} states, {span}>"
 
     # -- export ---------------------------------------------------------------------------------------------------
     def to_csv(self, path: str | Path, channels: Sequence[str] = ()) -> None:
@@ -239,7 +241,8 @@ class Result(States):
 def strip_states(states: States, kept: dict[int, Any]) -> dict[str, Any]:
     """The dictionary of a Result with one light copy of the compiled model shared by all its states."""
     compiled = states._compiled
-    light = dataclasses.replace(compiled, callables=[keep_picklable(f) for f in compiled.callables], records={}, _kept={})
+    callables = [keep_picklable(f) for f in compiled.callables]
+    light = dataclasses.replace(compiled, callables=callables, records={}, _kept={})
 
     def copy(other: States) -> States:
         if other is states:

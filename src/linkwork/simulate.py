@@ -1,4 +1,4 @@
-"""Runs a model: checks what was asked, finds a consistent start, calls the core, and returns a Result, also of a failure."""
+"""Runs a model: checks what was asked, finds a consistent start, calls the core, returns a Result whatever happens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .errors import AssemblyError, LinkworkError, SimulationError
 from .hooks import RunHooks, State, build_state
 from .initial import Assembly, Projector, find_assembly
 from .jacobian import build_jacobian_pattern, calc_jacobian, find_weak_joints
-from .methods import Method
+from .methods import Method, read_method
 from .progress import Progress
 from .report import OPEN
 from .results import EventHit, Result, build_statistics
@@ -77,9 +77,11 @@ def simulate(
     from .compile import compile_model
 
     settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
-    chosen = Method.parse(method)
+    chosen = read_method(method)
     if linear is not None:
-        chosen = Method(chosen.formulation, chosen.integrator, chosen.solver, linear, **dict(chosen.options))
+        kept = {key: value for key, value in chosen.options if key != "linear"}
+        chosen = Method(chosen.formulation, chosen.integrator, chosen.solver, linear, **kept)
+    formulation_options = {"linear": chosen.linear, **dict(chosen.options)}
     compiled = compile_model(model)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
@@ -90,14 +92,14 @@ def simulate(
 
     try:
         raw = run(
-            compiled.system, chosen.formulation, chosen.integrator, chosen.formulation_options, driver, settings.rtol,
+            compiled.system, chosen.formulation, chosen.integrator, formulation_options, driver, settings.rtol,
             *settings.atol, assembly.q, assembly.v, assembly.memory, hooks.table(),
         )  # fmt: skip
     finally:
         bar.close()
     options = {
-        "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end, "step": step,
-        "initial": initial, **chosen.formulation_options,
+        "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end,
+        "step": step, "initial": initial, **formulation_options,
     }  # fmt: skip
     result = build_result(compiled, raw, assembly, watched, hooks, str(chosen), options, settings)
     if raise_on_failure and not result.status.success:
@@ -109,7 +111,15 @@ def simulate(
 # Before the run
 # ---------------------------------------------------------------------------------------------------------------
 def read_settings(
-    t_start: Any, t_end: Any, rtol: Any, atol: Any, output: Any, step: Any, max_step: Any, first_step: Any, max_steps: Any
+    t_start: Any,
+    t_end: Any,
+    rtol: Any,
+    atol: Any,
+    output: Any,
+    step: Any,
+    max_step: Any,
+    first_step: Any,
+    max_steps: Any,
 ) -> Settings:
     """Checks the numbers of a run; raises InputError with all that is wrong in one line."""
     problems: list[str] = []
@@ -164,7 +174,7 @@ def read_output(output: Any, begin: float, end: float, problems: list[str]) -> A
         problems.append(f"output = {output!r} must be times or a spacing in seconds")
         return np.zeros(0)
     if times.ndim == 0:
-        if not (np.isfinite(times) and 0.0 < times):
+        if not (np.isfinite(times) and times > 0.0):
             problems.append(f"output = {output!r} must be a positive spacing in seconds, or a list of times")
             return np.zeros(0)
         count = int(np.floor((end - begin) / float(times) * (1.0 + 1e-12)))

@@ -16,8 +16,8 @@ from .jacobian import JacobianPattern, build_jacobian_pattern
 from .tables import ANGLE, BODY_GROUND, BODY_PLANAR, BODY_POINT, COLUMNS, PRIMITIVE
 
 if TYPE_CHECKING:
-    from .compile import Compiled
     from .channels import View
+    from .compile import Compiled
 
 Array = NDArray[np.float64]
 

@@ -240,7 +240,7 @@ class JointView:
 
 
 def calc_joint_motion(states: States, name: str) -> tuple[Array, Array]:
-    """Values and rates (n, k) of a joint's free coordinates as the core gives them (angles on the turn of the memory)."""
+    """Values and rates (n, k) of a joint's free coordinates (angles on the turn of the memory)."""
     records = [record for _, record in states.compiled.joints[name].coordinates]
     if not records:
         return np.zeros((states.count, 0)), np.zeros((states.count, 0))
@@ -252,7 +252,7 @@ def calc_joint_motion(states: States, name: str) -> tuple[Array, Array]:
 
 
 def calc_joint_wrench(states: States, name: str, body: int) -> tuple[Array, Array]:
-    """-J^T lambda of a joint's rows on one body: force in ground axes, torque in body axes, about the centre of mass."""
+    """-J^T lambda of a joint's rows on one body: force in ground axes, torque about the centre of mass in body axes."""
     info, pattern = states.compiled.joints[name], states.pattern
     record = states.body_record(body)
     first, count = int(record["v"]), int(record["nv"])
@@ -326,8 +326,9 @@ class ForceView:
         if self._info.kind != "coordinate":
             raise AttributeError(f"force {self.name!r} does not act along a coordinate: use .wrench('body')")
         s = self._states
+        place = self._info.index
         rows = s.evaluate(
-            lambda k: s.system.coordinate_forces(s._t[k], s.positions[k], s.velocities[k], s.memory[k])[self._info.index]
+            lambda k: s.system.coordinate_forces(s._t[k], s.positions[k], s.velocities[k], s.memory[k])[place]
         )
         return rows.reshape(s.count, 3)
 
