@@ -10,6 +10,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from .bodies import Body, Frame, Ground, PlanarBody, PointMass
+from .cams import PointOnCurve
 from .couplings import Coupler, Driver, Gear, RackAndPinion
 from .errors import AssemblyError, FunctionError, LinkworkError, MethodError, ModelError, SimulationError
 from .events import Event
@@ -35,7 +36,6 @@ from .joints import (
     Parallel,
     Perpendicular,
     Planar,
-    PointOnCurve,
     Revolute,
     RevoluteSpherical,
     Screw,
