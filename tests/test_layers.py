@@ -15,7 +15,8 @@ ROOMS = ["kernels", "system", "formulations", "integrators", "bindings"]
 
 # layers of the package by module name; everything else is P4
 P0 = {
-    "bodies", "calls", "cams", "checks", "coordinates", "couplings", "errors", "events", "forces", "functions", "joints",
+    "bodies", "calls", "cams", "checks", "coordinates", "couplings",
+    "errors", "events", "forces", "functions", "joints",
     "methods", "model", "rotations", "sides", "status", "tables", "version", "words",
 }  # fmt: skip
 P1 = {"compile", "compile_forces"}
