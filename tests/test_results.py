@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import pickle
 
-import linkwork as lw
 import numpy as np
 import pytest
+
+import linkwork as lw
 from linkwork.channels import ChannelError
 from linkwork.errors import LinkworkError
 
@@ -92,7 +93,9 @@ def test_velocities_and_accelerations_are_rates_of_positions(pendulum: lw.Result
                        here.point_velocity((1, 0.2, 0)), atol=1e-6)  # fmt: skip
     assert np.allclose((after.point_velocity((1, 0.2, 0)) - before.point_velocity((1, 0.2, 0))) / (2 * h),
                        here.point_acceleration((1, 0.2, 0)), atol=1e-4)  # fmt: skip
-    assert np.allclose((after.angular_velocity - before.angular_velocity) / (2 * h), here.angular_acceleration, atol=1e-4)
+    assert np.allclose(
+        (after.angular_velocity - before.angular_velocity) / (2 * h), here.angular_acceleration, atol=1e-4
+    )
     assert np.allclose(here.rotation @ here.rotation.transpose(0, 2, 1), np.eye(3), atol=1e-14)
 
 

@@ -221,9 +221,9 @@ def read_parameter(text: str) -> tuple[str, Any]:
 def main() -> None:
     """Runs the command; errors of the input become one line and exit status 2."""
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        # without its standalone mode the command line parser returns the code of typer.Exit
+        code = app(standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except (LinkworkError, KeyError, ImportError) as error:
         sys.exit(report_error(error))
     except Exception as error:
