@@ -25,8 +25,7 @@ double calc_pivot_cost(int size, bool leaf, int tiles, int columns) {
 
 namespace {
 
-constexpr double good_pivot = 1e-3;  // a constraint block is taken when it has kept this part of its full pivots
-constexpr double least_pivot = 1e-13; // below, the matrix counts as singular
+constexpr double least_pivot = 1e-13; // below this part of its full pivot a row counts as dependent
 
 struct Node {
     int size = 0;
@@ -40,7 +39,7 @@ struct Node {
 class Graph {
 public:
     Graph(const Pattern& pattern, const double* jacobian, const double* active);
-    Elimination eliminate_all();
+    Elimination eliminate_all(double good_pivot);
 
 private:
     using Matrix = std::vector<double>; // row-major, rows of the node with the smaller index
@@ -202,7 +201,7 @@ void Graph::eliminate(int index) {
     }
 }
 
-Elimination Graph::eliminate_all() {
+Elimination Graph::eliminate_all(double good_pivot) {
     struct Candidate {
         double cost;
         int node, stamp;
@@ -259,8 +258,8 @@ Elimination Graph::eliminate_all() {
 
 } // namespace
 
-Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active) {
-    return Graph(pattern, jacobian, active).eliminate_all();
+Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active, double good_pivot) {
+    return Graph(pattern, jacobian, active).eliminate_all(good_pivot);
 }
 
 } // namespace linkwork

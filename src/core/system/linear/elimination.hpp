@@ -18,6 +18,7 @@ struct Elimination {
 // Estimated cycles to eliminate `size` scalars that have `tiles` neighbours with `columns` scalars together.
 double calc_pivot_cost(int size, bool leaf, int tiles, int columns);
 
-Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active);
+// A constraint block is a good pivot when each of its rows has kept the part `good_pivot` of its full pivot.
+Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active, double good_pivot);
 
 } // namespace linkwork

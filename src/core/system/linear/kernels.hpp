@@ -57,21 +57,21 @@ template <int P> struct GeneralInverse {
 
 // diag(1/m I, inertia^-1) of a leaf
 struct RigidInverse {
-    const double* inverse; // 1/m, 3x3
+    const double* inverse; // 1/m, upper triangle of the 3x3
     void right_multiply(const Lanes* a, Lanes* l) const {
         const double* w = inverse + 1;
-        for (int c = 0; c < 3; ++c) {
-            l[c] = a[c] * inverse[0];
-            l[3 + c] = add_product(add_product(a[3] * w[c], a[4], w[3 + c]), a[5], w[6 + c]);
-        }
+        for (int c = 0; c < 3; ++c) l[c] = a[c] * inverse[0];
+        l[3] = add_product(add_product(a[3] * w[0], a[4], w[1]), a[5], w[2]);
+        l[4] = add_product(add_product(a[3] * w[1], a[4], w[3]), a[5], w[4]);
+        l[5] = add_product(add_product(a[3] * w[2], a[4], w[4]), a[5], w[5]);
     }
     Lanes times(const double* z) const {
         const double* w = inverse + 1;
         alignas(64) double y[lanes] = {};
-        for (int c = 0; c < 3; ++c) {
-            y[c] = inverse[0] * z[c];
-            y[3 + c] = w[c] * z[3] + w[3 + c] * z[4] + w[6 + c] * z[5];
-        }
+        for (int c = 0; c < 3; ++c) y[c] = inverse[0] * z[c];
+        y[3] = w[0] * z[3] + w[1] * z[4] + w[2] * z[5];
+        y[4] = w[1] * z[3] + w[3] * z[4] + w[4] * z[5];
+        y[5] = w[2] * z[3] + w[4] * z[4] + w[5] * z[5];
         return load(y);
     }
 };
@@ -90,10 +90,9 @@ struct DiagonalInverse {
 };
 
 template <int P, class Inverse>
-inline void update_neighbours(const Program& program, const Pivot& pivot, const Inverse& inverse, double* arena) {
-    const Border* border = program.borders.data() + pivot.border;
-    const int* target = program.targets.data() + pivot.target;
-    for (int i = 0; i < pivot.borders; ++i) {
+inline void update_neighbours(const Inverse& inverse, const Border* border, int borders, const std::int32_t* target,
+                              double* arena) {
+    for (int i = 0; i < borders; ++i) {
         const double* tile = arena + border[i].tile;
         Lanes a[P], l[P];
         for (int c = 0; c < P; ++c) a[c] = load(tile + c * lanes);
@@ -110,14 +109,12 @@ inline void update_neighbours(const Program& program, const Pivot& pivot, const 
     }
 }
 
-// z = D^-1 z here, z -= A_a z there
+// z = D^-1 z here, z_a -= A_a z there
 template <int P, class Inverse>
-inline void solve_forward(const Program& program, const Pivot& pivot, const Inverse& inverse, const double* arena,
+inline void solve_forward(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
                           double* vector) {
-    double* z = vector + pivot.vector;
     store(z, inverse.times(z));
-    const Border* border = program.borders.data() + pivot.border;
-    for (int i = 0; i < pivot.borders; ++i) {
+    for (int i = 0; i < borders; ++i) {
         const double* tile = arena + border[i].tile;
         double* other = vector + border[i].vector;
         Lanes sum = load(other);
@@ -128,20 +125,18 @@ inline void solve_forward(const Program& program, const Pivot& pivot, const Inve
 
 // z -= D^-1 sum of A_a^T z_a
 template <int P, class Inverse>
-inline void solve_backward(const Program& program, const Pivot& pivot, const Inverse& inverse, const double* arena,
-                           double* vector) {
-    if (pivot.borders == 0) return;
-    const Border* border = program.borders.data() + pivot.border;
+inline void solve_backward(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
+                           const double* vector) {
+    if (borders == 0) return;
     Lanes sum[lanes];
     for (int c = 0; c < lanes; ++c) sum[c] = broadcast(0.0);
-    for (int i = 0; i < pivot.borders; ++i) {
+    for (int i = 0; i < borders; ++i) {
         const double* tile = arena + border[i].tile;
         const Lanes other = load(vector + border[i].vector);
         for (int c = 0; c < P; ++c) sum[c] = add_product(sum[c], load(tile + c * lanes), other);
     }
     alignas(64) double product[lanes];
     store(product, sum_each(sum));
-    double* z = vector + pivot.vector;
     store(z, load(z) + inverse.times(product) * -1.0);
 }
 

@@ -73,18 +73,21 @@ private:
         }
     }
 
+    void emit_fill(FillKind kind, int target, int source, int columns, int count = 0, int lane = 0) {
+        program_.fills.push_back({target, source, kind, static_cast<std::uint8_t>(columns),
+                                  static_cast<std::uint8_t>(count), static_cast<std::uint8_t>(lane)});
+    }
+
     void emit_piece(const Tile& tile, const Piece& piece, bool add) {
         const int target = tile.offset + piece.column * lanes;
         if (piece.transposed)
-            program_.fills.push_back({add ? fill_transposed_add : fill_transposed, target, piece.source, piece.nv,
-                                      piece.rows, piece.lane, piece.nv});
+            emit_fill(add ? fill_transposed_add : fill_transposed, target, piece.source, piece.nv, piece.rows, piece.lane);
         else
-            program_.fills.push_back({add ? fill_natural_add : fill_natural, target, piece.source, piece.rows, piece.nv,
-                                      piece.lane, piece.nv});
+            emit_fill(add ? fill_natural_add : fill_natural, target, piece.source, piece.rows, piece.nv, piece.lane);
     }
 
     void emit_zero(const Tile& tile, int begin, int end) {
-        if (begin < end) program_.fills.push_back({fill_zero, tile.offset + begin * lanes, 0, end - begin, 0, 0, 0});
+        if (begin < end) emit_fill(fill_zero, tile.offset + begin * lanes, 0, end - begin);
     }
 
     static bool is_disjoint(const Tile& tile) {
@@ -147,7 +150,7 @@ private:
             }
             const int source = static_cast<int>(program_.constants.size());
             program_.constants.insert(program_.constants.end(), columns.begin(), columns.end());
-            program_.fills.push_back({fill_constant, tile.offset, source, group.size, 0, 0, 0});
+            emit_fill(fill_constant, tile.offset, source, group.size);
         }
         for (const Piece& piece : tile.pieces) emit_piece(tile, piece, true);
     }
@@ -155,12 +158,9 @@ private:
     void emit(int g) {
         const Group& group = grouping_.groups[g];
         Pivot pivot{};
-        pivot.size = group.size;
-        pivot.vector = g * lanes;
-        pivot.fill_begin = static_cast<int>(program_.fills.size());
-        pivot.border = static_cast<int>(program_.borders.size());
+        pivot.size = static_cast<std::uint8_t>(group.size);
         pivot.borders = static_cast<int>(group.border.size());
-        pivot.target = static_cast<int>(program_.targets.size());
+        const std::size_t fills = program_.fills.size();
 
         // own tiles
         if (group.leaf) {
@@ -169,11 +169,13 @@ private:
             fill_diagonal(g);
             pivot.kind = pivot_general;
             pivot.diagonal = diagonal_[g].offset;
+            ++program_.general;
         }
         for (const auto& [other, range] : group.border) {
             Tile& tile = beside_[g][other];
             fill_beside(tile, group);
-            program_.borders.push_back({tile.offset, other * lanes, range.begin, range.end});
+            program_.borders.push_back({tile.offset, other * lanes, static_cast<std::uint8_t>(range.begin),
+                                        static_cast<std::uint8_t>(range.end)});
         }
 
         // tiles of each pair of neighbours
@@ -192,7 +194,7 @@ private:
             fill_diagonal(a->first);
             program_.targets.push_back(diagonal_[a->first].offset);
         }
-        pivot.fill_end = static_cast<int>(program_.fills.size());
+        pivot.fills = static_cast<int>(program_.fills.size() - fills);
         program_.pivots.push_back(pivot);
     }
 
@@ -204,7 +206,7 @@ private:
         if (pivot.kind == pivot_rigid) {
             program_.constants.push_back(inverse[0]);
             for (int i = 3; i < 6; ++i)
-                for (int j = 3; j < 6; ++j) program_.constants.push_back(inverse[i * 6 + j]);
+                for (int j = i; j < 6; ++j) program_.constants.push_back(inverse[i * 6 + j]);
         } else {
             for (int i = 0; i < 3; ++i) program_.constants.push_back(inverse[i * 3 + i]);
         }

@@ -6,6 +6,7 @@
 // Later couplings of bodies with bodies (springs' dF/dq) are nothing but further fills of such tiles.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "elimination.hpp"
@@ -13,51 +14,49 @@
 
 namespace linkwork {
 
-enum FillKind {
-    fill_zero,           // columns = 0
-    fill_constant,       // columns from the constants (mass of a body that is not a leaf)
-    fill_natural,        // `columns` rows of J, each one column of the tile, zeros behind
-    fill_natural_add,    // the same, added from lane on
-    fill_transposed,     // column c, lanes from `lane` on: column c of J
+enum FillKind : std::uint8_t {
+    fill_zero,        // columns = 0
+    fill_constant,    // columns from the constants (mass of a body that is not a leaf)
+    fill_natural,     // `columns` rows of J with `count` numbers, each a column of the tile, zeros behind
+    fill_natural_add, // the same, added from lane on
+    fill_transposed,  // `count` rows of J with `columns` numbers, each one lane of the tile, from lane on
     fill_transposed_add,
 };
 
-struct Fill {      // gives a tile its original values just before the first update reaches it
-    int kind;
-    int target;    // of its first column, in the arena
-    int source;    // in J, or in the constants
-    int columns;   // columns of the tile to be written
-    int count;     // numbers per column
-    int lane;
-    int stride;    // nv: row length of J
+struct Fill {           // gives a tile its original values just before the first update reaches it
+    std::int32_t target; // first column, in the arena
+    std::int32_t source; // in J, or in the constants
+    FillKind kind;
+    std::uint8_t columns, count, lane;
 };
 
-enum PivotKind { pivot_general, pivot_rigid, pivot_diagonal }; // the last two: leaves with constant inverse mass
+enum PivotKind : std::uint8_t { pivot_general, pivot_rigid, pivot_diagonal }; // the last two: leaves
 
+// The lists of the program are run through from front to back, or from back to front, so that pivots need only counts.
+// The group of pivot i has lanes 8 i .. 8 i + 7 in vectors.
 struct Pivot {
-    int kind, size;
-    int diagonal;             // general: tile of D, then of D^-1, in the arena; leaf: inverse mass in the constants
-    int vector;               // first lane of the group in vectors
-    int fill_begin, fill_end; // to be run before it
-    int border, borders;
-    int target;               // targets[target + a (a + 1) / 2 + b]: tile that A_a D^-1 A_b^T is subtracted from, b <= a
-    int unused;
+    PivotKind kind;
+    std::uint8_t size;
+    std::int32_t diagonal; // general: tile of D, then of D^-1, in the arena; leaf: inverse mass in the constants
+    std::int32_t fills;    // to be run before it
+    std::int32_t borders;  // later groups it is coupled with; targets: all pairs of them, A_ab for b <= a
 };
 
 struct Border {
-    int tile;       // A_IJ in the arena
-    int vector;     // first lane of I in vectors
-    int begin, end; // lanes of I that are not all zero
+    std::int32_t tile;       // A_IJ in the arena
+    std::int32_t vector;     // first lane of I in vectors
+    std::uint8_t begin, end; // lanes of I that are not all zero
 };
 
 struct Program {
     std::vector<Pivot> pivots;
     std::vector<Fill> fills;
     std::vector<Border> borders;
-    std::vector<int> targets;
+    std::vector<std::int32_t> targets;
     std::vector<double> constants;
     std::vector<int> lane_of_velocity, lane_of_row; // places of x and y in vectors
     int arena_size = 0, vector_size = 0;            // doubles
+    int general = 0;                                // pivots that are no leaves
     double multiply_adds = 0;                       // of one factorization, without the padding of the lanes
 };
 

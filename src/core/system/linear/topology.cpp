@@ -1,15 +1,21 @@
 // Block L D L^T over the graph of bodies and constraint blocks, in an order found once with values.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
 
+#include "backward_error.hpp"
 #include "kernels.hpp"
 #include "solvers.hpp"
 
 namespace linkwork {
 namespace {
 
-constexpr double decayed = 1e-3;   // pivots below this part of those at analysis: the order is found again
-constexpr double hopeless = 1e-9;  // pivots of the best order below this: the pivoting fallback does better
+constexpr double decayed = 1e-2;   // pivots below this part of those at analysis: the order is found again
+constexpr double hopeless = 1e-9;  // rows whose pivots keep less in the best order: the pivoting fallback does better
+constexpr double exact = 1e-13;    // backward error at which an order is taken without looking further
+constexpr double inexact = 1e-10;  // backward error at which even the best order is not taken
+constexpr double good_pivots[] = {1e-3, 1e-2, 5e-2, 0.25}; // cheapest orders first
 
 // Calls `function` with the size of the pivot as a compile-time number and its inverse.
 template <class Function>
@@ -29,37 +35,37 @@ inline void with_inverse(const Pivot& pivot, const double* arena, const double* 
     }
 }
 
+// Rows of J in lanes: with the length of a row known, the loops unroll.
+template <int N>
+inline void fill_lanes(const Fill& fill, const double* source, double* target) {
+    for (int i = 0; i < fill.count; ++i)
+        for (int c = 0; c < N; ++c) target[c * lanes + i] = source[i * N + c];
+}
+
 void run_fill(const Fill& fill, const double* jacobian, const double* constants, double* arena) {
     double* target = arena + fill.target;
+    const double* source = jacobian + fill.source;
+    const int columns = fill.columns, count = fill.count;
     switch (fill.kind) {
     case fill_zero:
-        for (int c = 0; c < fill.columns; ++c) store(target + c * lanes, broadcast(0.0));
+        for (int c = 0; c < columns; ++c) store(target + c * lanes, broadcast(0.0));
         break;
     case fill_constant:
-        for (int c = 0; c < fill.columns; ++c) store(target + c * lanes, load(constants + fill.source + c * lanes));
+        for (int c = 0; c < columns; ++c) store(target + c * lanes, load(constants + fill.source + c * lanes));
         break;
-    case fill_natural: {
-        const double* source = jacobian + fill.source;
-        for (int c = 0; c < fill.columns; ++c)
-            store(target + c * lanes, load_first(source + c * fill.stride, fill.count));
+    case fill_natural:
+        for (int c = 0; c < columns; ++c) store(target + c * lanes, load_first(source + c * count, count));
         break;
-    }
     case fill_natural_add:
-        for (int c = 0; c < fill.columns; ++c)
-            for (int i = 0; i < fill.count; ++i)
-                target[c * lanes + fill.lane + i] += jacobian[fill.source + c * fill.stride + i];
+        for (int c = 0; c < columns; ++c)
+            for (int i = 0; i < count; ++i) target[c * lanes + fill.lane + i] += source[c * count + i];
         break;
-    case fill_transposed: {
-        const double* source = jacobian + fill.source;
-        for (int i = 0; i < fill.count; ++i)
-            for (int c = 0; c < fill.columns; ++c)
-                target[c * lanes + fill.lane + i] = source[i * fill.stride + c];
+    case fill_transposed:
+        (columns == 6 ? fill_lanes<6> : fill_lanes<3>)(fill, source, target + fill.lane);
         break;
-    }
-    default:
-        for (int i = 0; i < fill.count; ++i)
-            for (int c = 0; c < fill.columns; ++c)
-                target[c * lanes + fill.lane + i] += jacobian[fill.source + i * fill.stride + c];
+    case fill_transposed_add:
+        for (int i = 0; i < count; ++i)
+            for (int c = 0; c < columns; ++c) target[c * lanes + fill.lane + i] += source[i * columns + c];
     }
 }
 
@@ -85,29 +91,8 @@ public:
         }
     }
 
-    bool analyse(const double* jacobian, const double* active) override {
-        ++analyses_;
-        analysed_ = false;
-        note_active(active);
-        const Elimination elimination = find_elimination(pattern_, jacobian, active);
-        if (elimination.quality < hopeless) return fall_back(jacobian, active);
-        program_ = build_program(pattern_, elimination);
-        allocate();
-        run(jacobian);
-        if (!keep_reference()) return fall_back(jacobian, active);
-        analysed_ = true;
-        fallen_back_ = false;
-        return true;
-    }
-
-    bool factor(const double* jacobian, const double* active) override {
-        if (!std::equal(active_.begin(), active_.end(), active) || !analysed_) return analyse(jacobian, active);
-        run(jacobian);
-        watch_pivots();
-        fallen_back_ = false;
-        return ratio_ >= decayed ? true : analyse(jacobian, active);
-    }
-
+    bool analyse(const double* jacobian, const double* active) override;
+    bool factor(const double* jacobian, const double* active) override;
     void solve(double* x, double* y) override;
     double pivot_ratio() const override { return fallen_back_ ? fallback_->pivot_ratio() : ratio_; }
     LinearFacts facts() const override {
@@ -121,14 +106,20 @@ public:
 private:
     void note_active(const double* active);
     void allocate();
+    const double* calc_masked(const double* jacobian);
     void run(const double* jacobian);
+    bool try_order(const double* jacobian, double good_pivot);
+    double find_backward_error(const double* jacobian);
     bool keep_reference();
     void watch_pivots();
     bool fall_back(const double* jacobian, const double* active);
 
     Pattern pattern_;
     Program program_;
-    Arena arena_, vector_, pivots_, inverse_reference_, unit_;
+    Arena arena_;                      // tiles
+    Arena vector_;                     // right side and solution, by lanes
+    Arena unit_;                       // -1 where a row is inactive, by lanes
+    Arena pivots_, inverse_reference_; // of all general pivots: last ones, and 1 / those at analysis
     std::vector<double> active_, masked_; // masked: J with inactive rows zero
     int jacobian_size_ = 0;
     bool all_active_ = true, analysed_ = false, fallen_back_ = false;
@@ -143,51 +134,107 @@ void Topology::note_active(const double* active) {
     if (!all_active_) masked_.assign(jacobian_size_, 0.0);
 }
 
+// Orders that insist on better pivots until one solves a test system to rounding errors; else the best one found.
+bool Topology::analyse(const double* jacobian, const double* active) {
+    ++analyses_;
+    analysed_ = fallen_back_ = false;
+    note_active(active);
+    double best = inexact, best_pivot = 0.0, error = inexact;
+    for (double good_pivot : good_pivots) {
+        if (!try_order(jacobian, good_pivot)) break;
+        error = find_backward_error(jacobian);
+        if (error < best) {
+            best = error;
+            best_pivot = good_pivot;
+        }
+        if (error <= exact) break;
+    }
+    if (best_pivot == 0.0) return fall_back(jacobian, active);
+    if (error != best) try_order(jacobian, best_pivot);
+    analysed_ = true;
+    return true;
+}
+
+bool Topology::factor(const double* jacobian, const double* active) {
+    if (!analysed_ || !std::equal(active_.begin(), active_.end(), active)) return analyse(jacobian, active);
+    run(jacobian);
+    watch_pivots();
+    return ratio_ >= decayed || analyse(jacobian, active);
+}
+
+bool Topology::try_order(const double* jacobian, double good_pivot) {
+    const Elimination elimination = find_elimination(pattern_, jacobian, active_.data(), good_pivot);
+    if (elimination.quality < hopeless) return false;
+    program_ = build_program(pattern_, elimination);
+    allocate();
+    run(jacobian);
+    return keep_reference();
+}
+
+double Topology::find_backward_error(const double* jacobian) {
+    // any right side without a pattern
+    std::vector<double> f(pattern_.nv), g(pattern_.rows);
+    for (int i = 0; i < pattern_.nv; ++i) f[i] = std::sin(1.0 + 1.7 * i);
+    for (int i = 0; i < pattern_.rows; ++i) g[i] = std::cos(2.0 + 2.3 * i);
+    std::vector<double> x = f, y = g;
+    solve(x.data(), y.data());
+    return calc_backward_error(pattern_, jacobian, active_.data(), x.data(), y.data(), f.data(), g.data());
+}
+
 void Topology::allocate() {
     arena_.resize(program_.arena_size);
     vector_.resize(program_.vector_size);
     unit_.resize(program_.vector_size);
-    pivots_.resize(program_.vector_size);
-    inverse_reference_.resize(program_.vector_size);
-    std::fill_n(pivots_.data(), program_.vector_size, 1.0);
+    pivots_.resize(program_.general * lanes);
+    inverse_reference_.resize(program_.general * lanes);
+    std::fill_n(pivots_.data(), program_.general * lanes, 1.0);
     for (int i = 0; i < pattern_.rows; ++i)
         if (active_[i] == 0.0) unit_.data()[program_.lane_of_row[i]] = -1.0;
 }
 
+// J with the rows taken out set to zero
+const double* Topology::calc_masked(const double* jacobian) {
+    for (const Part& part : pattern_.parts) {
+        const Block& block = pattern_.blocks[part.block];
+        const int nv = pattern_.bodies[part.body].nv;
+        for (int r = 0; r < block.rows; ++r)
+            if (active_[block.row + r] != 0.0)
+                std::copy_n(jacobian + part.offset + r * nv, nv, masked_.data() + part.offset + r * nv);
+    }
+    return masked_.data();
+}
+
 // The numeric factorization: the program from front to back.
 void Topology::run(const double* jacobian) {
-    // rows taken out: zero in J, and a unit pivot below
-    if (!all_active_) {
-        for (const Part& part : pattern_.parts) {
-            const Block& block = pattern_.blocks[part.block];
-            const int nv = pattern_.bodies[part.body].nv;
-            for (int r = 0; r < block.rows; ++r)
-                if (active_[block.row + r] != 0.0)
-                    std::copy_n(jacobian + part.offset + r * nv, nv, masked_.data() + part.offset + r * nv);
-        }
-        jacobian = masked_.data();
-    }
-
+    if (!all_active_) jacobian = calc_masked(jacobian);
     double* arena = arena_.data();
-    double* pivots = pivots_.data();
+    double* values = pivots_.data();
     const double* unit = unit_.data();
     const double* constants = program_.constants.data();
-    const Fill* fills = program_.fills.data();
+    const Fill* fill = program_.fills.data();
+    const Border* border = program_.borders.data();
+    const std::int32_t* target = program_.targets.data();
     for (const Pivot& pivot : program_.pivots) {
-        for (int i = pivot.fill_begin; i < pivot.fill_end; ++i) run_fill(fills[i], jacobian, constants, arena);
+        for (const Fill* end = fill + pivot.fills; fill < end; ++fill) run_fill(*fill, jacobian, constants, arena);
         if (!all_active_ && pivot.kind == pivot_general)
-            for (int k = 0; k < pivot.size; ++k) arena[pivot.diagonal + k * (lanes + 1)] += unit[pivot.vector + k];
+            for (int k = 0; k < pivot.size; ++k) arena[pivot.diagonal + k * (lanes + 1)] += unit[k];
         with_inverse(pivot, arena, constants, [&]<int P, class Inverse>(const Inverse& inverse) {
-            if constexpr (std::is_same_v<Inverse, GeneralInverse<P>>)
-                invert<P>(arena + pivot.diagonal, pivots + pivot.vector);
-            update_neighbours<P>(program_, pivot, inverse, arena);
+            if constexpr (std::is_same_v<Inverse, GeneralInverse<P>>) {
+                invert<P>(arena + pivot.diagonal, values);
+                values += lanes;
+            }
+            update_neighbours<P>(inverse, border, pivot.borders, target, arena);
         });
+        unit += lanes;
+        border += pivot.borders;
+        target += pivot.borders * (pivot.borders + 1) / 2;
     }
 }
 
+// The pivots of this factorization are those that later ones are compared with.
 bool Topology::keep_reference() {
     ratio_ = 1.0;
-    for (int i = 0; i < program_.vector_size; ++i) {
+    for (int i = 0; i < program_.general * lanes; ++i) {
         const double pivot = pivots_.data()[i];
         if (!std::isfinite(pivot) || pivot == 0.0) return false;
         inverse_reference_.data()[i] = 1.0 / pivot;
@@ -200,7 +247,7 @@ void Topology::watch_pivots() {
     const double *pivots = pivots_.data(), *inverse = inverse_reference_.data();
     double least[lanes];
     std::fill_n(least, lanes, 1e300);
-    for (int i = 0; i < program_.vector_size; i += lanes)
+    for (int i = 0; i < program_.general * lanes; i += lanes)
         for (int k = 0; k < lanes; ++k) {
             const double ratio = pivots[i + k] * inverse[i + k];
             least[k] = ratio > least[k] ? least[k] : ratio;
@@ -230,16 +277,22 @@ void Topology::solve(double* x, double* y) {
     if (!all_active_)
         for (int i = 0; i < pattern_.rows; ++i)
             if (active_[i] == 0.0) vector[row[i]] = 0.0;
-    const Pivot* pivots = program_.pivots.data();
-    const int count = static_cast<int>(program_.pivots.size());
-    for (int i = 0; i < count; ++i)
-        with_inverse(pivots[i], arena, constants, [&]<int P>(const auto& inverse) {
-            solve_forward<P>(program_, pivots[i], inverse, arena, vector);
+    const Border* border = program_.borders.data();
+    double* z = vector;
+    for (const Pivot& pivot : program_.pivots) {
+        with_inverse(pivot, arena, constants, [&]<int P>(const auto& inverse) {
+            solve_forward<P>(inverse, border, pivot.borders, arena, z, vector);
         });
-    for (int i = count - 1; i >= 0; --i)
-        with_inverse(pivots[i], arena, constants, [&]<int P>(const auto& inverse) {
-            solve_backward<P>(program_, pivots[i], inverse, arena, vector);
+        border += pivot.borders;
+        z += lanes;
+    }
+    for (auto pivot = program_.pivots.rbegin(); pivot != program_.pivots.rend(); ++pivot) {
+        border -= pivot->borders;
+        z -= lanes;
+        with_inverse(*pivot, arena, constants, [&]<int P>(const auto& inverse) {
+            solve_backward<P>(inverse, border, pivot->borders, arena, z, vector);
         });
+    }
     for (int i = 0; i < pattern_.nv; ++i) x[i] = vector[velocity[i]];
     for (int i = 0; i < pattern_.rows; ++i) y[i] = vector[row[i]];
 }
