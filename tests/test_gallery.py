@@ -7,11 +7,11 @@ import math
 
 import numpy as np
 import pytest
-from linkwork.compile import compile_model
 
 import linkwork as lw
-from catalogue import MACHINES, name_of
+from catalogue import ELEMENTS, MACHINES, build_everything, name_of
 from linkwork.channels import find_channel
+from linkwork.compile import compile_model
 
 
 @pytest.mark.parametrize("case", MACHINES, ids=name_of)
@@ -77,6 +77,23 @@ def test_the_vehicle_rests_on_its_springs(options):
     assert np.abs(a).max() < 1e-4
 
 
+def test_the_stiff_vehicle_has_the_dominant_eigenvalue_of_the_negrut_paper():
+    compiled = compile_model(lw.models.hmmwv(stiff=True, bump=False))
+    system, q, v, memory = compiled.system, compiled.q, compiled.v, compiled.memory
+    rank, active = system.active_rows(0.0, q, memory)
+    free = np.linalg.svd(system.jacobian(0.0, q, memory))[2][rank:]
+
+    # accelerations over velocities, both along the 18 freedoms; damping so rules the fast modes that positions add
+    # only k / c = 10 1/s to them
+    def calc_accelerations(rate):
+        return free @ system.accelerations(0.0, q, v + rate @ free, memory, active)[0]
+
+    step = 1e-4
+    damping = [(calc_accelerations(e) - calc_accelerations(-e)) / (2.0 * step) for e in step * np.eye(len(free))]
+    # "approximately -2.6e5" [negrut 5.2]
+    assert np.linalg.eigvals(np.array(damping).T).real.min() == pytest.approx(-2.6e5, rel=0.02)
+
+
 def test_the_vehicle_has_the_joints_of_the_serban_paper():
     kinds = [joint.kind for joint in compile_model(lw.models.hmmwv()).joints.values()]
     assert {kind: kinds.count(kind) for kind in set(kinds)} == {
@@ -109,6 +126,31 @@ def test_the_channels_of_a_machine_exist_in_its_result(name):
     result = machine.build().simulate(1e-3, method="partitioning/dopri5", progress=False)
     for channel in machine.channels:
         assert np.shape(find_channel(result, channel)) == np.shape(result.t), channel
+
+
+@pytest.mark.parametrize("element", ELEMENTS, ids=name_of)
+def test_an_element_of_the_catalogue_starts_assembled_with_independent_rows(element):
+    compiled = compile_model(element.build())
+    system, q, memory = compiled.system, compiled.q, compiled.memory
+    assert len(q) == element.nv // 6 * 7 and len(compiled.v) == element.nv
+    assert np.abs(system.constraints(0.0, q, memory)).max(initial=0.0) < 1e-12
+    assert np.abs(system.velocity_target(0.0, q, memory)).max(initial=0.0) < 1e-12
+    assert len(compiled.tables["rows"]) == system.active_rows(0.0, q, memory)[0] == element.rows
+
+
+def test_the_model_of_everything_has_every_kind_of_record_and_no_redundant_row():
+    model = build_everything()
+    compiled = compile_model(model)
+    used = {type(record) for record in compiled.records.values()}
+    public = {value for name, value in vars(lw).items() if inspect.isclass(value) and not name.startswith("_")}
+    records = {
+        value
+        for value in public
+        if {"name", "a", "on", "body", "bodies"} & set(getattr(value, "__dataclass_fields__", ()))
+    }
+    assert records - used - {lw.Frame, lw.Ground, lw.Event} == set()
+    rank, _ = compiled.system.active_rows(0.0, compiled.q, compiled.memory)
+    assert rank == len(compiled.tables["rows"])
 
 
 @pytest.mark.parametrize(

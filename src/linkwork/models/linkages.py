@@ -34,20 +34,9 @@ def four_bar(
     )
     model = Model("four_bar", gravity=(0.0, -gravity, 0.0))
 
-    # the pins A, B, C, D: C is where the circles of the coupler around B and of the rocker around D meet (upper branch)
     A, D = np.zeros(2), np.array([ground, 0.0])
     B = crank * calc_direction(crank_angle)
-    diagonal = float(np.hypot(*(D - B)))
-    if not abs(coupler - rocker) < diagonal < coupler + rocker:
-        raise ValueError(
-            f"four_bar: lengths={lengths} do not close at crank_angle={crank_angle:.6g} (coupler and rocker would have "
-            f"to span {diagonal:.6g} m); change the angle or the lengths"
-        )
-    slope = math.atan2(D[1] - B[1], D[0] - B[0])
-    opening = math.acos((coupler**2 + diagonal**2 - rocker**2) / (2.0 * coupler * diagonal))
-    coupler_angle = slope + opening
-    C = B + coupler * calc_direction(coupler_angle)
-    rocker_angle = math.atan2(C[1] - D[1], C[0] - D[0])
+    C, coupler_angle, rocker_angle = _find_closure(B, D, coupler, rocker, crank_angle)
 
     # rates of coupler and rocker from the derivative of the loop equation A B + B C = A D + D C
     loop = np.column_stack([coupler * calc_normal(coupler_angle), -rocker * calc_normal(rocker_angle)])
@@ -81,6 +70,22 @@ def four_bar(
     ):
         model.add(Revolute(name, a, b, point=(point[0], point[1], 0.0), axis=Z))
     return model
+
+
+def _find_closure(
+    B: np.ndarray, D: np.ndarray, coupler: float, rocker: float, crank_angle: float
+) -> tuple[np.ndarray, float, float]:
+    """Pin C, where the circles of the coupler around B and of the rocker around D meet (upper branch); both angles."""
+    diagonal = float(np.hypot(*(D - B)))
+    if not abs(coupler - rocker) < diagonal < coupler + rocker:
+        raise ValueError(
+            f"four_bar: lengths do not close at crank_angle={crank_angle:.6g}: coupler {coupler:.6g} and rocker "
+            f"{rocker:.6g} would have to span {diagonal:.6g} m; change the angle or the lengths"
+        )
+    slope = math.atan2(D[1] - B[1], D[0] - B[0])
+    coupler_angle = slope + math.acos((coupler**2 + diagonal**2 - rocker**2) / (2.0 * coupler * diagonal))
+    C = B + coupler * calc_direction(coupler_angle)
+    return C, coupler_angle, math.atan2(C[1] - D[1], C[0] - D[0])
 
 
 def n_four_bar(n: int = 2, form: str = "planar") -> Model:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..bodies import Body
+from ..bodies import AnyBody, Body
 from ..joints import Revolute
 from ..model import Model
 from .shapes import calc_cuboid_inertia
@@ -28,7 +28,7 @@ def bricard(length: float = 1.0, mass: float = 1.0, thickness: float = 0.1) -> M
     A04; ``length`` [m], ``mass`` [kg] and ``thickness`` [m] of the square rods are the published ones by default.
     """
     model = Model("bricard", gravity=(0.0, -9.81, 0.0))
-    previous = model.ground
+    previous: AnyBody = model.ground
     points = [length * np.array(point) for point, _ in BRICARD_JOINTS]
     for number in range(1, 6):
         start, end = points[number - 1], points[number]

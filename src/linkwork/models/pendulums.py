@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ..bodies import Frame, PointMass
+from ..bodies import AnyBody, Frame, PointMass
 from ..forces import RotationalSpring
 from ..joints import Distance, Revolute, Spherical
 from ..model import Model
@@ -142,7 +142,7 @@ def chain(
     model = Model("chain", gravity=(0.0, -9.81, 0.0))
     inertia = calc_rod_inertia(mass, length)
     step = length * calc_direction(angle)
-    previous = model.ground
+    previous: AnyBody = model.ground
     for number in range(n):
         start = number * step
         link = add_plane_body(model, form, f"link{number + 1}", mass, inertia, start + 0.5 * step, angle, slender=True)

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..bodies import Body, PlanarBody
+from ..bodies import Body, PlanarBody, Vector
 from ..model import Model
 
 Z = (0.0, 0.0, 1.0)
@@ -41,9 +41,9 @@ def add_plane_body(
     name: str,
     mass: float,
     inertia: float,
-    position: tuple[float, float],
+    position: Vector,
     angle: float = 0.0,
-    velocity: tuple[float, float] = (0.0, 0.0),
+    velocity: Vector = (0.0, 0.0),
     angular_velocity: float = 0.0,
     slender: bool = False,
 ) -> Body | PlanarBody:
@@ -88,13 +88,13 @@ def calc_rod_inertia(mass: float, length: float) -> float:
     return mass * length**2 / 12.0
 
 
-def calc_cuboid_inertia(mass: float, size: tuple[float, float, float]) -> tuple[float, float, float]:
+def calc_cuboid_inertia(mass: float, size: Vector) -> tuple[float, float, float]:
     """Principal moments of a solid cuboid about its centre; ``size`` [m] along x, y and z."""
     x, y, z = (edge**2 for edge in size)
     return (mass * (y + z) / 12.0, mass * (x + z) / 12.0, mass * (x + y) / 12.0)
 
 
-def calc_field(omega: tuple[float, float, float], point: tuple[float, float, float]) -> tuple[float, float, float]:
+def calc_field(omega: Vector, point: Vector) -> tuple[float, float, float]:
     """Velocity omega x r of a point that turns about the origin."""
     vx, vy, vz = np.cross(omega, point)
     return (float(vx), float(vy), float(vz))

@@ -7,7 +7,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ..bodies import Frame
+from ..bodies import Body, Frame, PlanarBody
 from ..forces import PointTorque, Spring
 from ..joints import Revolute
 from ..model import Model
@@ -23,8 +23,7 @@ NUMBERINGS = {
 
 
 def andrews(form: str = "planar", numbering: str = "good", torque: float | None = None) -> Model:
-    """Build Andrews' squeezing mechanism: seven bodies, ten revolutes, one freedom, started from rest by a motor
-    torque.
+    """Build Andrews' squeezing mechanism: seven bodies, ten revolutes, one freedom, driven by a motor from rest.
 
     Joint coordinates are the classical angles: ``O`` beta, ``F`` Theta, ``B`` gamma, ``G`` Phi, ``A1`` delta, ``H``
     Omega, ``A2`` epsilon. Planar: 21 coordinates, 20 rows. Spatial: 50 rows of rank 41. ``numbering`` is the order of
@@ -61,13 +60,31 @@ def andrews(form: str = "planar", numbering: str = "good", torque: float | None 
             _calc_world(pins[first_pin[name]], turn[name], centre[name]), turn[name],
         )  # fmt: skip
 
+    joints = _build_joint_frames(model, bodies, centre, marks, A, B)
+    for name in NUMBERINGS[numbering]:
+        model.add(Revolute(name, *joints[name]))
+
+    D = _calc_world(B, turn["K3"], marks["K3"]["D"])
+    model.add(
+        Spring("spring", bodies["K3"], model.ground, point_a=(D[0], D[1], 0.0), point_b=(C[0], C[1], 0.0),
+               stiffness=p["c0"], free_length=p["l0"])
+    )  # fmt: skip
+    model.add(PointTorque("motor", bodies["K1"], torque=(0.0, 0.0, p["mom"] if torque is None else torque)))
+    return model
+
+
+def _build_joint_frames(
+    model: Model, bodies: dict[str, Body | PlanarBody], centre: dict, marks: dict, A: np.ndarray, B: np.ndarray
+) -> dict[str, tuple[Frame, Frame]]:
+    """Both frames of each revolute; the turn from the first to the second is the classical angle."""
+
     def fix(name: str, mark: str) -> Frame:
         """Frame on body ``name`` in its marked point, parallel to the body."""
         x, y = np.subtract(marks[name][mark], centre[name])
         return Frame(bodies[name], position=(float(x), float(y), 0.0))
 
     ground_A = Frame(model.ground, position=(A[0], A[1], 0.0))
-    joints = {
+    return {
         "O": (Frame(model.ground), fix("K1", "O")),
         "F": (fix("K1", "F"), fix("K2", "F")),
         "B": (Frame(model.ground, position=(B[0], B[1], 0.0)), fix("K3", "B")),
@@ -79,16 +96,6 @@ def andrews(form: str = "planar", numbering: str = "good", torque: float | None 
         "H": (fix("K7", "H"), fix("K6", "H")),
         "A2": (ground_A, fix("K7", "A")),
     }
-    for name in NUMBERINGS[numbering]:
-        model.add(Revolute(name, *joints[name]))
-
-    D = _calc_world(B, turn["K3"], marks["K3"]["D"])
-    model.add(
-        Spring("spring", bodies["K3"], model.ground, point_a=(D[0], D[1], 0.0), point_b=(C[0], C[1], 0.0),
-               stiffness=p["c0"], free_length=p["l0"])
-    )  # fmt: skip
-    model.add(PointTorque("motor", bodies["K1"], torque=(0.0, 0.0, p["mom"] if torque is None else torque)))
-    return model
 
 
 def _calc_world(origin: np.ndarray, angle: float, s: tuple[float, float]) -> np.ndarray:
