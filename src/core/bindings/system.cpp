@@ -86,10 +86,33 @@ Output calc_wrenches(System& s, double t, const Array& q, const Array& v, const 
     return to_rows(std::move(out), 6, s.tables.bodies.size());
 }
 
+// A user's function often refers to the module that holds the model, hence to this System: without these two the cycle
+// would never be collected, and nanobind would report a leak when Python ends.
+int traverse_system(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    if (!nb::inst_ready(self)) return 0;
+    System* system = nb::inst_ptr<System>(self);
+    for (PythonCall& call : system->calls) Py_VISIT(call.callable.ptr());
+    Py_VISIT(system->exception.ptr());
+    return 0;
+}
+
+int clear_system(PyObject* self) {
+    System* system = nb::inst_ptr<System>(self);
+    for (PythonCall& call : system->calls) call.callable = nb::none();
+    system->exception = nb::none();
+    return 0;
+}
+
+PyType_Slot system_slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&traverse_system)},
+                              {Py_tp_clear, reinterpret_cast<void*>(&clear_system)},
+                              {0, nullptr}};
+
 } // namespace
 
 void bind_system(nb::module_& m) {
-    nb::class_<System>(m, "System", "A compiled model: immutable tables and a workspace for queries of one state.")
+    nb::class_<System>(m, "System", nb::type_slots(system_slots),
+                       "A compiled model: immutable tables and a workspace for queries of one state.")
         .def(nb::init<const nb::dict&, const nb::list&>(), "tables"_a, "callables"_a = nb::list())
         .def_prop_ro("nq", [](const System& s) { return s.tables.nq; })
         .def_prop_ro("nv", [](const System& s) { return s.tables.nv; })
