@@ -1,4 +1,4 @@
-"""Initial conditions: reports name everything, assembly moves least and keeps what is locked, kinematics follows drivers."""
+"""Initial conditions: reports name everything, assembly moves least and keeps locks, kinematics follows drivers."""
 
 from __future__ import annotations
 
@@ -163,7 +163,7 @@ def test_drivers_that_contradict_each_other_are_found() -> None:
     model.add(lw.Revolute("pin", model.ground, "arm", point=(0, 0, 0), axis=(0, 0, 1)))
     model.add(lw.Driver("slow", on="pin", function="t"))
     model.add(lw.Driver("fast", on="pin", function="2*t"))
-    with pytest.raises(lw.AssemblyError, match="no velocities satisfy all joints, in conflict are .*'(slow|fast)'"):
+    with pytest.raises(lw.AssemblyError, match=r"no velocities satisfy all joints, in conflict are .*'(slow|fast)'"):
         model.assemble()
     assert "no velocities satisfy" in str(model.check())
 

@@ -54,7 +54,7 @@ def test_bad_arguments_are_refused_before_the_first_step(arguments: dict, reason
 
 
 def test_all_bad_arguments_come_at_once() -> None:
-    with pytest.raises(InputError, match="rtol.*") as caught:
+    with pytest.raises(InputError, match="rtol") as caught:
         build_ball().simulate(1.0, rtol=-1, step=0, max_steps=-3)
     assert str(caught.value).count(";") == 2
 
