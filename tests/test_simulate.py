@@ -94,6 +94,13 @@ def test_events_are_recorded_and_stop_the_run() -> None:
     assert np.isclose(result.t[-1], np.sqrt(2 / 9.81), atol=1e-9)
 
 
+def test_a_channel_serves_as_event_function() -> None:
+    result = build_ball().simulate(1.0, events=[lw.Event("floor", "ball.position.z", action="stop")])
+    assert np.isclose(result.t[-1], np.sqrt(2 / 9.81), atol=1e-9)
+    with pytest.raises(lw.ModelError, match=r"'ball.position' is a vector; name a component"):
+        build_ball().simulate(1.0, events=[lw.Event("floor", "ball.position")])
+
+
 def test_an_action_may_change_the_state_and_end_the_run() -> None:
     bounces = []
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .channels import find_channel
 from .errors import ModelError
 from .initial import Projector, refuse_open
 from .jacobian import calc_mass, calc_metric
@@ -83,14 +82,14 @@ class RunHooks:
         """An event function of (t, state), of (state), or a channel, as a function of the state."""
         function = event.function
         if isinstance(function, str):
-            return lambda state: find_channel(state, function)
+            return lambda state: state.channel(function)
         return take_state(function)
 
     def _probe(self) -> None:
         q, v = np.asarray(self._compiled.q, dtype=float), np.asarray(self._compiled.v, dtype=float)
         state = build_state(self._compiled, 0.0, q, v, self._memory)
         for event in self._events:
-            if isinstance(event.function, str) and np.ndim(find_channel(state, event.function)) != 0:
+            if isinstance(event.function, str) and np.ndim(state.channel(event.function)) != 0:
                 raise ModelError(
                     f"event '{event.name}': '{event.function}' is a vector; name a component, such as "
                     f"'{event.function}.x'",

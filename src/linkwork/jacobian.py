@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .compile import Compiled, JointInfo
 
 Array = NDArray[np.float64]
-DENSE_ROWS = 3000  # above this many rows nothing dense of size rows x columns is formed
+DENSE_ROWS = 500  # above this many rows nothing dense of size rows x columns is formed (a dense solve: 0.1 s)
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from .errors import AssemblyError, ModelError
 from .initial import CLOSED, Projector, find_assembly
 from .jacobian import DENSE_ROWS, calc_jacobian
-from .results import Result, Statistics
 from .states import States, find_memory
 from .status import build_status
 from .version import VERSION
 
 if TYPE_CHECKING:
     from .compile import Compiled
+    from .results import Result
 
 Array = NDArray[np.float64]
 HALVINGS = 10  # how often the way to the next time is halved before the position is called unreachable
@@ -163,6 +163,8 @@ def build_motion(
     compiled: Compiled, states: list[Any], count: int, tracker: Tracker, seconds: float, failure: AssemblyError | None
 ) -> Result:
     """The Result of what was reached; its dense output interpolates between the times asked for."""
+    from .results import Result, Statistics
+
     t, q, v, a, multipliers, memory = (np.array(x) for x in zip(*states, strict=True)) if states else [np.zeros(0)] * 6
     steps = States(compiled, t, q, v, a, multipliers, memory)
     reached = float(t[-1]) if len(t) else tracker.t

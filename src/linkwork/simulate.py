@@ -16,13 +16,13 @@ from .jacobian import build_jacobian_pattern, calc_jacobian, find_weak_joints
 from .methods import Method, read_method
 from .progress import Progress
 from .report import OPEN
-from .results import EventHit, Result, build_statistics
 from .states import States, find_memory
 from .status import STATUS_NAMES, build_status
 from .version import VERSION
 
 if TYPE_CHECKING:
     from .compile import Compiled
+    from .results import Result
 
 Array = NDArray[np.float64]
 NEAR_SINGULAR = 1e-6  # relative pivot below which a run is said to have passed near a singular position
@@ -235,6 +235,8 @@ def build_result(
     settings: Settings,
 ) -> Result:
     """The Result of a run from the core's arrays."""
+    from .results import EventHit, Result, build_statistics
+
     if len(raw["t"]):
         steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
     else:  # the run did not even begin: the start is all there is
