@@ -210,6 +210,7 @@ void Adams::find_lower_order() {
 // After a failure: half the step, at the third order 1, after that the step order 1 asks for [sg chapter 7].
 double Adams::propose_retry() {
     starting_ = false;
+    equal_steps_ = 0; // even if the retry has the size of the step before: no higher order right after a failure
     ++failures_;
     double factor = 0.5;
     if (failures_ >= 3) k_lower_ = 1;
@@ -276,7 +277,8 @@ double Adams::find_next_step() {
         k_ = k - 1;
         error = error_below_;
     } else if (k + 1 <= equal_steps_) {
-        const double norm = std::sqrt(calc_squared_norm(tolerances_, phi(k + 2), x_.data(), predicted_.data()));
+        // weights of the other estimates: accept has put the state before the step into candidate_
+        const double norm = std::sqrt(calc_squared_norm(tolerances_, phi(k + 2), candidate_.data(), predicted_.data()));
         const double error_above = std::abs(h_) * error_constant[k + 1] * norm;
         if (k > 1 && error_below_ <= std::min(error_k_, error_above)) {
             k_ = k - 1;

@@ -34,6 +34,7 @@ struct Integrator {
     virtual Status start(Ode &ode, double t, const double *x, double t_end, double &h) = 0;
     // Computes a candidate at t() + h. fixed: the step will be taken whatever the error; a variable-order method still
     // compares orders with each other, but not the error with the tolerance.
+    // Adams begins a run of fixed steps at order 1 and raises it step by step: its first steps are its least accurate.
     virtual Attempt attempt(Ode &ode, double h, bool fixed) = 0;
     // State at t inside the last attempted step [t(), t() + h] by the method's own continuous extension; to be asked
     // before the candidate is corrected or accepted. dop853 evaluates four more rates at the first question in a step.
