@@ -190,6 +190,24 @@ def test_kinematics_gives_motion_and_the_driving_torque() -> None:
     assert np.allclose(np.gradient(fine.energy.total, fine.t)[1:-1], power[1:-1], atol=1e-4)
 
 
+@pytest.mark.parametrize("count", [2, 3, 101])
+def test_kinematics_stays_on_its_branch_however_far_apart_the_times(count: int) -> None:
+    model = lw.models.slider_crank(driven=True)
+    fine, rough = model.kinematics(np.linspace(0, 1, 501)), model.kinematics(np.linspace(0, 1, count))
+    assert np.allclose(rough.q[-1], fine.q[-1], atol=1e-9)
+    assert np.isclose(rough["crank_pin"].angle[-1], fine["crank_pin"].angle[-1])
+
+
+@pytest.mark.parametrize("method", ["partitioning/dopri5", "tangent_plane/adams", "projection/dop853"])
+def test_simulation_of_a_driven_mechanism_agrees_with_its_kinematics(method: str) -> None:
+    model = lw.models.slider_crank(driven=True)
+    run = model.simulate(1.0, method=method)
+    exact = model.kinematics(run.t[run.t > 0])
+    assert np.allclose(run.q[1:], exact.q, atol=1e-4)
+    assert np.allclose(run["crank_pin"].angle[1:], exact["crank_pin"].angle, atol=1e-4)
+    assert not run.warnings and run.violations.largest[1] < 1e-6
+
+
 def test_kinematics_needs_every_freedom_driven_and_names_the_free_ones() -> None:
     with pytest.raises(lw.ModelError, match=r"1 degree\(s\) of freedom are free, which move .*'A.angle'.*add a Driver"):
         build_loop().kinematics([0, 1])

@@ -11,7 +11,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.hooks import State
-from linkwork.simulate import InputError
+from linkwork.simulate import InputError, find_jumps
+from linkwork.states import States
 from linkwork.status import STATUS_NAMES, build_status
 
 
@@ -195,6 +196,15 @@ def test_every_status_has_a_message_with_the_time() -> None:
         assert "1.25" in status.message and status.success == (name in ("success", "stopped"))
     with pytest.raises(ValueError, match="unknown status"):
         build_status("tired", 0.0)
+
+
+def test_a_jump_to_another_branch_is_not_silent() -> None:
+    result = lw.models.slider_crank(driven=True).simulate(1.0)
+    ends = [0, 1, -2, -1]  # as if a step had led from one end of the motion to the other
+    torn = States(result.compiled, result.t[ends], result.q[ends], result.v[ends], result.a[ends], result.lambda_[ends])
+    assert find_jumps(result.compiled, result) == []
+    (text,) = find_jumps(result.compiled, torn)
+    assert "(1 such steps)" in text and "set max_step" in text
 
 
 def test_progress_is_silent_unless_asked(capsys) -> None:

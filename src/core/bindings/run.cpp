@@ -175,6 +175,8 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["linear_solves"] = f.linear_solves;
     statistics["repartitions"] = f.repartitions;
     statistics["rank_changes"] = f.rank_changes;
+    statistics["analyses"] = f.analyses;
+    statistics["fallbacks"] = f.fallbacks;
     statistics["position_iterations"] = f.position_iterations;
     statistics["condition"] = f.condition;
     statistics["closest_pivot"] = f.closest_pivot;

@@ -97,6 +97,16 @@ const double* Accelerations::calc_multipliers() {
     return multipliers.data();
 }
 
+FormulationFacts Accelerations::calc_facts(const LinearSolver* other) const {
+    FormulationFacts all = facts;
+    for (const LinearSolver* s : {static_cast<const LinearSolver*>(solver.get()), other}) {
+        if (!s) continue;
+        all.analyses += s->facts().analyses;
+        all.fallbacks += s->facts().fallbacks;
+    }
+    return all;
+}
+
 Status Accelerations::watch(double t, const double* q, bool& rank_changed) {
     rank_changed = false;
     const double pivot = solver->pivot_ratio();

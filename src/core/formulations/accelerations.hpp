@@ -29,6 +29,9 @@ class Accelerations {
     // [M J^T; J 0][x; y] = [f; g] with the factorization of the last calc
     void solve(double* x, double* y) { ++facts.linear_solves, solver->solve(x, y); }
 
+    // The counts so far, those of a second solver (of a chart) included.
+    FormulationFacts calc_facts(const LinearSolver* other = nullptr) const;
+
     const Tables& tables;
     Workspace w;
     Pattern pattern;

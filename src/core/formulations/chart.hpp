@@ -14,19 +14,22 @@ namespace linkwork {
 // about theta / (1 - theta) d_k [hairer-wanner IV.8].
 struct Contraction {
     double last = 0, theta = 0;
-    int iteration = 0;
+    int iteration = 0, since = 0; // in all, and since the last factorization
     enum Verdict { going, done, slow, lost };
     Verdict next(double size, double tolerance) {
         if (!std::isfinite(size)) return lost;
-        ++iteration;
-        theta = iteration > 1 && last > 0 ? size / last : 0.0;
-        const double left = iteration > 1 && theta < 1 ? theta / (1 - theta) * size : size;
+        ++iteration, ++since;
+        theta = since > 1 && last > 0 ? size / last : 0.0;
+        const double left = since > 1 && theta < 1 ? theta / (1 - theta) * size : size;
         const bool at_roundoff = iteration > 2 && size < 1e3 * tolerance && theta > 0.3;
         last = size;
         if (size <= tolerance || left <= tolerance || at_roundoff) return done;
-        if (iteration > 30 || (iteration > 2 && theta > 2)) return lost;
-        return iteration > 2 && theta > 0.5 ? slow : going;
+        if (iteration > 40) return lost;
+        // three more sweeps cost as much as a new factorization
+        return since > 1 && theta * theta * theta * size > tolerance ? slow : going;
     }
+    // After a new factorization: the next correction says nothing about contraction.
+    void restart() { since = 0, last = 0; }
 };
 
 class ChartFormulation : public Formulation {
@@ -83,10 +86,11 @@ class ChartFormulation : public Formulation {
         std::fill(kinds, kinds + count, 0);
         std::fill(kinds + count, kinds + 2 * count, 1);
     }
-    FormulationFacts facts() const final { return engine.facts; }
+    FormulationFacts facts() const final { return engine.calc_facts(chart_solver()); }
     Workspace& workspace() final { return engine.w; }
 
   protected:
+    virtual const LinearSolver* chart_solver() const = 0; // for its counts
     // Chooses the chart at (t, q, v) and writes x; sets count.
     virtual Status open_chart(double t, double* x) = 0;
     // Called at accepted states with the stages of (t, q, v) in the workspace: false asks for a new chart.

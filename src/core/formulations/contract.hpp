@@ -40,6 +40,7 @@ enum class Change { none, small, chart }; // what `correct` did: nothing; moved 
 struct FormulationFacts {
     long evaluations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
+    long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
     double condition = 0; // last condition estimate of the partition (partitioning) or of the chart
     // How near the run came to a singular position, and when: smallest pivot relative to the one at analysis.
     double closest_pivot = 1, closest_pivot_time = 0;

@@ -65,7 +65,7 @@ class DescriptorFormulation final : public Formulation {
         std::fill(kinds, kinds + tables.nq, 0);
         std::fill(kinds + tables.nq, kinds + size(), 1);
     }
-    FormulationFacts facts() const override { return engine.facts; }
+    FormulationFacts facts() const override { return engine.calc_facts(); }
     Workspace& workspace() override { return engine.w; }
 
   private:

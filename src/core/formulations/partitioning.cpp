@@ -6,9 +6,10 @@
 // blocks this is the project's one linear question, [M J*^T; J* 0][d; mu] = [0; g], J* = [J; N_y]: J* is square and
 // invertible where the partition is good, so the answer does not depend on M. Velocities: J v = target, N_y v = y'.
 //
-// The factorization is kept from the last accepted state; within a step corrections contract at the rate at which J*
-// changes. The condition number of J* (which is that of Phi_u up to the pins) is estimated after each step; when it has
-// grown by 25 % since the partition was chosen, the partition is chosen anew [negrut 3].
+// Positions are found with the factorization of the state evaluated before, which is near; velocities with a new one at the
+// position found, exactly. The condition number of J* (which is that of Phi_u up to the pins) is estimated after each step,
+// rows and columns scaled as when the partition was chosen; when it has grown by 25 % since, the partition is chosen anew
+// [negrut 3].
 #include <Eigen/Dense>
 
 #include "chart.hpp"
@@ -24,6 +25,8 @@ class Partitioning final : public ChartFormulation {
     using ChartFormulation::ChartFormulation;
 
   private:
+    const LinearSolver* chart_solver() const override { return solver.get(); }
+
     Status open_chart(double t, double* x) override {
         std::vector<int> chosen = find_independent(engine.pattern, tables, engine.w, q.data());
         if (count > 0 && chosen != independent) ++engine.facts.repartitions;
@@ -31,6 +34,7 @@ class Partitioning final : public ChartFormulation {
         count = static_cast<int>(independent.size());
         build_system();
         if (!solver->analyse(jacobian.data(), active.data())) return Status::singular_position;
+        choose_scales();
         condition_at_choice = engine.facts.condition = calc_condition();
         linkwork::calc_position_rate(tables, q.data(), v.data(), rate.data());
         for (int i = 0; i < count; ++i) x[i] = q[independent[i]], x[count + i] = rate[independent[i]];
@@ -38,10 +42,8 @@ class Partitioning final : public ChartFormulation {
         return Status::success;
     }
 
-    // New factorization at the accepted state; a new partition when the old one has got 25 % worse.
+    // A new partition when the old one has got 25 % worse. The factorization is the one of the accepted state.
     bool refresh_chart(double) override {
-        fill_jacobian();
-        if (!factor()) return false;
         const double condition = calc_condition();
         engine.facts.condition = condition;
         if (condition < options.repartition_growth * condition_at_choice) return true;
@@ -50,12 +52,27 @@ class Partitioning final : public ChartFormulation {
         return true;
     }
 
+    // A factorization left behind by a trial state far away may lead astray: the second attempt begins with a fresh one.
     Status recover_position(double t, const double* y) override {
+        if (!stale && iterate_position(t, y) == Status::success) return Status::success;
+        stale = true;
+        predict(t);
+        set_position(tables, q.data(), engine.w);
+        calc_jacobian(tables, engine.w);
+        fill_jacobian();
+        if (!factor()) return Status::singular_position;
+        const Status status = iterate_position(t, y);
+        stale = status != Status::success;
+        return status;
+    }
+
+    // Simplified Newton with the factorization of the state found last, made anew when three more sweeps would not do.
+    Status iterate_position(double t, const double* y) {
         Contraction contraction;
-        bool refreshed = false;
-        for (;;) {
+        for (int refreshed = 0;;) {
             set_position(tables, q.data(), engine.w);
             calc_constraints(tables, t, engine.w);
+            if (engine.w.user_failed) return Status::user_error;
             std::fill(d.begin(), d.end(), 0.0);
             for (int i = 0; i < tables.rows_count; ++i) g[i] = -engine.w.phi[i];
             for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = y[i] - q[independent[i]];
@@ -67,27 +84,25 @@ class Partitioning final : public ChartFormulation {
             if (verdict == Contraction::lost || largest > 1e3) return Status::position_lost;
             move(tables, d.data(), q.data());
             if (verdict == Contraction::done) break;
-            if (verdict == Contraction::slow) {
-                if (refreshed && contraction.iteration > 12) return Status::position_lost;
-                set_position(tables, q.data(), engine.w);
-                calc_jacobian(tables, engine.w);
-                fill_jacobian();
-                if (!factor()) return Status::singular_position;
-                contraction.last = 0;
-                refreshed = true;
-            }
+            if (verdict != Contraction::slow) continue;
+            if (++refreshed > 8) return Status::position_lost;
+            set_position(tables, q.data(), engine.w);
+            calc_jacobian(tables, engine.w);
+            fill_jacobian();
+            if (!factor()) return Status::singular_position;
+            contraction.restart();
         }
         set_position(tables, q.data(), engine.w);
-        calc_jacobian(tables, engine.w);
         return Status::success;
     }
 
+    // The factorization is made at the recovered position, so one solve is exact; it also serves the next position.
     Status recover_velocity(double t, const double* rates) override {
+        calc_jacobian(tables, engine.w);
         calc_velocity_target(tables, t, engine.w);
-        Contraction contraction;
-        double scale = 1;
-        for (const double s : v) scale = std::max(scale, std::abs(s));
-        for (;;) {
+        fill_jacobian();
+        if (!factor()) return Status::singular_position;
+        for (int sweep = 0; sweep < 2; ++sweep) {
             std::fill(g.begin(), g.end(), 0.0);
             add_jacobian_times(tables, engine.w.jacobian.data(), v.data(), g.data());
             for (int i = 0; i < tables.rows_count; ++i) g[i] = engine.w.target[i] - g[i];
@@ -95,18 +110,15 @@ class Partitioning final : public ChartFormulation {
             for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = rates[i] - rate[independent[i]];
             std::fill(d.begin(), d.end(), 0.0);
             solve();
-            double largest = 0;
-            for (const double s : d) largest = std::max(largest, std::abs(s));
-            const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost) return Status::position_lost;
-            for (int i = 0; i < tables.nv; ++i) v[i] += d[i];
-            if (verdict == Contraction::done) return Status::success;
-            if (verdict == Contraction::slow) {
-                fill_jacobian();
-                if (!factor()) return Status::singular_position;
-                contraction.last = 0;
+            double largest = 0, scale = 1;
+            for (int i = 0; i < tables.nv; ++i) {
+                v[i] += d[i];
+                largest = std::max(largest, std::abs(d[i])), scale = std::max(scale, std::abs(v[i]));
             }
+            if (!std::isfinite(largest)) return Status::position_lost;
+            if (largest < 1e-3 * scale) break; // else the guess was far away: once more against round-off
         }
+        return Status::success;
     }
 
     // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second derivatives
@@ -176,31 +188,48 @@ class Partitioning final : public ChartFormulation {
         solver->solve(d.data(), g.data());
     }
 
-    // ||J*|| ||J*^-1|| in the 1-norm, the second factor by Hager's estimator [higham 15.1]. Solving with J*^-1 is the first
-    // half of the answer to [0; g], with J*^-T the second half of the answer to [f; 0].
+    // Columns are scaled by the masses, J*_scaled = R J* C with C = diag(M)^-1/2 and R making the rows unit vectors where the
+    // partition was chosen. R stays, so that a pin that loses its grip (an Euler parameter near 1) is seen.
+    void choose_scales() {
+        row_scale.assign(g.size(), 0.0);
+        column_scale.assign(tables.nv, 1.0);
+        for (const Body& b : tables.bodies)
+            for (int i = 0; i < b.nv; ++i) column_scale[b.v + i] = 1 / std::sqrt(calc_mass_entry(b, i, i));
+        for_each_entry([&](int row, int column, double value) {
+            row_scale[row] += std::pow(value * column_scale[column], 2);
+        });
+        for (double& r : row_scale) r = r > 0 ? 1 / std::sqrt(r) : 1.0;
+    }
+
+    // ||J*|| ||J*^-1|| (scaled) in the 1-norm, the second factor by Hager's estimator [higham 15.1]. Solving with J*^-1 is
+    // the first half of the answer to [0; g], with J*^-T the second half of the answer to [f; 0].
     double calc_condition() {
-        const int n = tables.nv;
-        double norm = calc_column_norm();
-        double *x = work.data(), estimate = 0;
-        double* y = work.data() + n;
-        const int m = static_cast<int>(g.size());
-        // dropped rows take no part: their entries stay 0
-        double free_rows = 0;
+        const int n = tables.nv, m = static_cast<int>(g.size());
+        double *x = work.data(), *y = work.data() + n;
+        std::fill_n(x, n, 0.0);
+        for_each_entry([&](int row, int column, double value) {
+            x[column] += std::abs(active[row] * row_scale[row] * value * column_scale[column]);
+        });
+        const double norm = *std::max_element(x, x + n);
+        double estimate = 0, free_rows = 0; // dropped rows take no part: their entries stay 0
         for (const double a : active) free_rows += a;
         for (int i = 0; i < m; ++i) y[i] = active[i] / free_rows;
         for (int sweep = 0; sweep < 3; ++sweep) {
             std::fill_n(x, n, 0.0);
+            for (int i = 0; i < m; ++i) y[i] /= row_scale[i];
             solver->solve(x, y);
             double size = 0;
-            for (int i = 0; i < n; ++i) size += std::abs(x[i]);
+            for (int i = 0; i < n; ++i) size += std::abs(x[i] / column_scale[i]);
             if (sweep > 0 && size <= estimate) break;
             estimate = size;
-            for (int i = 0; i < n; ++i) x[i] = x[i] < 0 ? -1.0 : 1.0;
+            for (int i = 0; i < n; ++i) x[i] = (x[i] < 0 ? -1.0 : 1.0) / column_scale[i];
             std::fill_n(y, m, 0.0);
             solver->solve(x, y);
             int best = 0;
-            for (int i = 1; i < m; ++i)
-                if (active[i] * std::abs(y[i]) > active[best] * std::abs(y[best])) best = i;
+            for (int i = 0; i < m; ++i) {
+                y[i] *= active[i] / row_scale[i];
+                if (std::abs(y[i]) > std::abs(y[best])) best = i;
+            }
             std::fill_n(y, m, 0.0);
             y[best] = 1;
             engine.facts.linear_solves += 2;
@@ -208,20 +237,17 @@ class Partitioning final : public ChartFormulation {
         return norm * estimate;
     }
 
-    double calc_column_norm() {
-        double* sum = work.data();
-        std::fill_n(sum, tables.nv, 0.0);
-        const auto add = [&](int body, int rows, int offset, int first_row) {
-            const Body& b = tables.bodies[body];
-            for (int r = 0; r < rows; ++r)
-                for (int c = 0; c < b.nv; ++c)
-                    sum[b.v + c] += active[first_row + r] * std::abs(jacobian[offset + r * b.nv + c]);
+    // visit(row, column, value) for all entries of J*
+    template <class Visit> void for_each_entry(Visit&& visit) const {
+        const auto rows = [&](const Body& b, int first_row, int count_rows, int offset) {
+            for (int r = 0; r < count_rows; ++r)
+                for (int c = 0; c < b.nv; ++c) visit(first_row + r, b.v + c, jacobian[offset + r * b.nv + c]);
         };
-        for (const Part& p : tables.parts) add(p.body, tables.blocks[p.block].rows, p.offset, tables.blocks[p.block].row);
+        for (const Part& p : tables.parts)
+            rows(tables.bodies[p.body], tables.blocks[p.block].row, tables.blocks[p.block].rows, p.offset);
         for (std::size_t b = 0, i = 0; b < tables.bodies.size(); ++b)
             for (; i < independent.size() && independent[i] < tables.bodies[b].q + tables.bodies[b].nq; ++i)
-                add(static_cast<int>(b), 1, pin_offset[i], tables.rows_count + pin_row[i]);
-        return *std::max_element(sum, sum + tables.nv);
+                rows(tables.bodies[b], tables.rows_count + pin_row[i], 1, pin_offset[i]);
     }
 
     std::vector<int> independent;    // entries of q, ascending
@@ -231,7 +257,9 @@ class Partitioning final : public ChartFormulation {
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work;
+    std::vector<double> row_scale, column_scale;
     double condition_at_choice = 0;
+    bool stale = false; // the factorization belongs to a state that was given up
 };
 
 } // namespace

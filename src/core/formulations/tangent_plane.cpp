@@ -28,6 +28,8 @@ class TangentPlane final : public ChartFormulation {
           f(tables.nv), g(tables.rows_count) {}
 
   private:
+    const LinearSolver* chart_solver() const override { return solver.get(); }
+
     Status open_chart(double, double* x) override {
         if (count > 0) ++engine.facts.repartitions;
         base = q;
@@ -65,7 +67,7 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance);
-            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 20)) return Status::position_lost;
+            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7)) return Status::position_lost;
             if (contraction.iteration > 1 && largest > 1e-10)
                 worst_contraction = std::max(worst_contraction, contraction.theta);
             for (int i = 0; i < tables.nv; ++i) xi[i] += d[i];
@@ -92,7 +94,7 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost || (verdict == Contraction::slow && contraction.iteration > 25)) return Status::position_lost;
+            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7)) return Status::position_lost;
             add_velocity_correction();
             if (verdict == Contraction::done) return Status::success;
         }
