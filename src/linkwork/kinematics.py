@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AssemblyError, ModelError
-from .initial import CLOSED, Projector, find_assembly
+from .initial import CLOSED, MAX_TURN, Projector, calc_body_sizes, find_assembly
 from .jacobian import DENSE_ROWS, calc_jacobian
 from .states import States, find_memory
 from .status import build_status
@@ -91,15 +91,21 @@ class Tracker:
 
     def advance(self, t: float) -> None:
         """Goes to time t, halving the way when Newton's method does not arrive."""
-        way, halvings = t - self.t, 0
+        halvings = 0
         while self.t < t:
+            way = min(t - self.t, self._calc_reach()) * 0.5**halvings
             target = t if self.t + way >= t - 1e-14 * max(abs(t), 1.0) else self.t + way
             if self._try(target):
                 continue
             halvings += 1
-            way *= 0.5
             if halvings > HALVINGS:
                 self._refuse(target)
+
+    def _calc_reach(self) -> float:
+        """The time in which no body turns by more than MAX_TURN: longer steps may land on another branch."""
+        speed = max((pair[1] for pair in calc_body_sizes(self.compiled, self.v).values()), default=0.0)
+        change = max((pair[1] for pair in calc_body_sizes(self.compiled, self.a).values()), default=0.0)
+        return min(MAX_TURN / max(speed, 1e-300), float(np.sqrt(2.0 * MAX_TURN / max(change, 1e-300))))
 
     def _try(self, t: float) -> bool:
         """One Newton iteration from the prediction; false when joints stay open."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .errors import AssemblyError, LinkworkError, SimulationError
 from .hooks import RunHooks, State, build_state
-from .initial import Assembly, Projector, find_assembly
+from .initial import Assembly, Projector, calc_body_sizes, find_assembly
 from .jacobian import build_jacobian_pattern, calc_jacobian, find_weak_joints
 from .methods import Method, read_method
 from .progress import Progress
@@ -88,6 +88,7 @@ def simulate(
     watched = [*(model[name] for name in model.events), *events]
     hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
     driver = {**settings.driver, "events": hooks.specs()}
+    limit_driven_steps(compiled, assembly, driver)
     from ._core import run
 
     try:
@@ -205,6 +206,16 @@ def find_start(model: Any, compiled: Compiled, initial: str, start: Assembly | N
     return find_assembly(compiled, t=t, name=model.name)
 
 
+def limit_driven_steps(compiled: Compiled, assembly: Assembly, driver: dict[str, Any]) -> None:
+    """Bounds the steps of a fully driven mechanism: without a degree of freedom there is no error that would."""
+    if "max_step" in driver or "fixed_step" in driver:
+        return
+    rank, _ = compiled.system.active_rows(driver["t_start"], assembly.q, assembly.memory)
+    if rank == len(assembly.v):
+        turning = max((pair[1] for pair in calc_body_sizes(compiled, assembly.v).values()), default=0.0)
+        driver["max_step"] = min((driver["t_end"] - driver["t_start"]) / 100.0, 0.2 / max(turning, 1e-300))
+
+
 def refuse_inconsistent(compiled: Compiled, name: str, t: float) -> None:
     """Raises AssemblyError listing every joint that the initial positions or velocities violate."""
     projector, q, v = Projector(compiled), np.asarray(compiled.q, dtype=float), np.asarray(compiled.v, dtype=float)
@@ -298,6 +309,31 @@ def find_weakest(compiled: Compiled, t: float, q: Array, memory: Array) -> list[
     return find_weak_joints(compiled, jacobian, np.asarray(active))
 
 
+def find_jumps(compiled: Compiled, steps: States) -> list[str]:
+    """Steps whose positions do not fit the velocities at their ends: the run has changed to another branch there.
+
+    Checked with the corrected trapezoidal rule, q1 - q0 = h/2 (q0' + q1') + h^2/12 (q0'' - q1'') + O(h^5).
+    """
+    from .results import calc_position_rates
+
+    if len(steps._t) < 2 or not np.all(np.isfinite(steps.accelerations)):
+        return []
+    first, second = calc_position_rates(compiled, steps._q, steps._v, steps.accelerations)
+    h = np.diff(steps._t)[:, None]
+    fitted = 0.5 * h * (first[1:] + first[:-1]) + h * h / 12.0 * (second[:-1] - second[1:])
+    moved = np.diff(steps._q, axis=0)
+    misfit = np.abs(moved - fitted).max(axis=1)
+    size = np.maximum(np.abs(moved).max(axis=1), np.abs(fitted).max(axis=1))
+    bad = np.flatnonzero((misfit > 0.2 * size) & (misfit > 1e-2) & (h[:, 0] > 0.0))
+    if not len(bad):
+        return []
+    k = int(bad[0])
+    return [
+        f"positions jump between t = {steps._t[k]:.6g} and {steps._t[k + 1]:.6g} s ({len(bad)} such steps): the steps "
+        "are too long for the motion or another branch was taken; set max_step"
+    ]
+
+
 def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: dict[str, Any]) -> list[str]:
     """What the user should know although the run may have succeeded."""
     warnings = []
@@ -309,6 +345,7 @@ def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: 
             f"the initial state was corrected by at most {moved:.3g} m, {turned:.3g} rad and {speed:.3g} m/s or rad/s; "
             "see result.initial_correction, or use initial='refuse'"
         )
+    warnings += find_jumps(compiled, steps)
     pivot, t = facts.get("closest_pivot", 1.0), facts.get("closest_pivot_time", 0.0)
     if pivot < NEAR_SINGULAR and len(steps._t) > 1:
         k = int(np.argmin(np.abs(steps._t - t)))

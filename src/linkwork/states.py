@@ -47,13 +47,19 @@ def calc_body_rates(p: Array, rate: Array) -> Array:
     return 2.0 * (e0 * rate[..., 1:] - e * rate[..., :1] - np.cross(e, rate[..., 1:]))
 
 
-def find_memory(compiled: Compiled, t: float, q: Array, memory: Array) -> Array:
-    """The memory after a move to q: what the equations and forces use, and the angles that only outputs use."""
+def find_angles(compiled: Compiled) -> NDArray[np.void]:
+    """The angles among the free coordinates of joints that are followed over turns, as PRIMITIVE records."""
     if "angles" not in compiled._kept:
         records = [record for info in compiled.joints.values() for _, record in info.coordinates]
         angles = [record for record in records if record["kind"] == ANGLE and record["memory"] >= 0]
         compiled._kept["angles"] = np.array(angles, dtype=PRIMITIVE)
-    angles = compiled._kept["angles"]
+    kept: NDArray[np.void] = compiled._kept["angles"]
+    return kept
+
+
+def find_memory(compiled: Compiled, t: float, q: Array, memory: Array) -> Array:
+    """The memory after a move to q: what the equations and forces use, and the angles that only outputs use."""
+    angles = find_angles(compiled)
     fresh = np.array(compiled.system.update_memory(t, q, memory), dtype=float)
     if len(angles):
         fresh[angles["memory"]] = compiled.system.coordinates(angles, q, np.zeros(len(compiled.v)), memory)[0]
@@ -173,9 +179,20 @@ class States:
             elif size:
                 last = np.asarray(self._compiled.memory, dtype=float)
                 for k in range(self.count):
+                    last = self._predict_memory(k, last) if k else last
                     last = find_memory(self._compiled, self._t[k], self._q[k], last)
                     self._memory[k] = last
         return self._memory
+
+    def _predict_memory(self, k: int, memory: Array) -> Array:
+        """Angles at state k from those before and the mean of their rates, so that a step may exceed half a turn."""
+        angles = find_angles(self._compiled)
+        if not len(angles):
+            return memory
+        rates = [self.system.coordinates(angles, self._q[i], self._v[i], memory)[1] for i in (k - 1, k)]
+        guess = memory.copy()
+        guess[angles["memory"]] += 0.5 * (self._t[k] - self._t[k - 1]) * (rates[0] + rates[1])
+        return guess
 
     @property
     def pattern(self) -> JacobianPattern:
