@@ -7,9 +7,10 @@
 // invertible where the partition is good, so the answer does not depend on M. Velocities: J v = target, N_y v = y'.
 //
 // Positions are found with the factorization of the state evaluated before, which is near; velocities with a new one at the
-// position found, exactly. The condition number of J* (which is that of Phi_u up to the pins) is estimated after each step,
-// rows and columns scaled as when the partition was chosen; when it has grown by 25 % since, the partition is chosen anew
-// [negrut 3].
+// position found, exactly. After each step the size of Phi_u^-1 Phi_v is estimated; when it has grown by 25 % since the
+// partition was chosen, the partition is chosen anew. ([negrut 3] watches the condition number of Phi_u. With redundant
+// constraints and small lengths that number is large for reasons of its own, and an Euler parameter near 1, which has lost
+// its grip on the motion, hides behind it; the part of the inverse that belongs to the independent coordinates shows it.)
 #include <Eigen/Dense>
 
 #include "chart.hpp"
@@ -201,22 +202,18 @@ class Partitioning final : public ChartFormulation {
         for (double& r : row_scale) r = r > 0 ? 1 / std::sqrt(r) : 1.0;
     }
 
-    // ||J*|| ||J*^-1|| (scaled) in the 1-norm, the second factor by Hager's estimator [higham 15.1]. Solving with J*^-1 is
-    // the first half of the answer to [0; g], with J*^-T the second half of the answer to [f; 0].
+    // How far bodies move per unit of the independent coordinates: the 1-norm of the columns of (R J* C)^-1 that belong to
+    // the pins, that is of Phi_u^-1 Phi_v and the identity, by Hager's estimator [higham 15.1]. It grows without bound where
+    // Phi_u becomes singular. Solving with J*^-1 is the first half of the answer to [0; g], with J*^-T the second half of
+    // the answer to [f; 0].
     double calc_condition() {
-        const int n = tables.nv, m = static_cast<int>(g.size());
-        double *x = work.data(), *y = work.data() + n;
-        std::fill_n(x, n, 0.0);
-        for_each_entry([&](int row, int column, double value) {
-            x[column] += std::abs(active[row] * row_scale[row] * value * column_scale[column]);
-        });
-        const double norm = *std::max_element(x, x + n);
-        double estimate = 0, free_rows = 0; // dropped rows take no part: their entries stay 0
-        for (const double a : active) free_rows += a;
-        for (int i = 0; i < m; ++i) y[i] = active[i] / free_rows;
-        for (int sweep = 0; sweep < 3; ++sweep) {
+        const int n = tables.nv, m = static_cast<int>(g.size()), pins = tables.rows_count;
+        double *x = work.data(), *y = work.data() + n, estimate = 0;
+        std::fill_n(y, m, 0.0);
+        for (int i = pins; i < m; ++i) y[i] = 1.0 / count;
+        for (int sweep = 0; sweep < 3 && count > 0; ++sweep) {
             std::fill_n(x, n, 0.0);
-            for (int i = 0; i < m; ++i) y[i] /= row_scale[i];
+            for (int i = pins; i < m; ++i) y[i] /= row_scale[i];
             solver->solve(x, y);
             double size = 0;
             for (int i = 0; i < n; ++i) size += std::abs(x[i] / column_scale[i]);
@@ -225,16 +222,14 @@ class Partitioning final : public ChartFormulation {
             for (int i = 0; i < n; ++i) x[i] = (x[i] < 0 ? -1.0 : 1.0) / column_scale[i];
             std::fill_n(y, m, 0.0);
             solver->solve(x, y);
-            int best = 0;
-            for (int i = 0; i < m; ++i) {
-                y[i] *= active[i] / row_scale[i];
-                if (std::abs(y[i]) > std::abs(y[best])) best = i;
-            }
+            int best = pins;
+            for (int i = pins; i < m; ++i)
+                if (std::abs(y[i] / row_scale[i]) > std::abs(y[best] / row_scale[best])) best = i;
             std::fill_n(y, m, 0.0);
             y[best] = 1;
             engine.facts.linear_solves += 2;
         }
-        return norm * estimate;
+        return estimate;
     }
 
     // visit(row, column, value) for all entries of J*
