@@ -198,6 +198,25 @@ def test_every_status_has_a_message_with_the_time() -> None:
         build_status("tired", 0.0)
 
 
+@pytest.mark.parametrize("method", ["partitioning/dopri5", "projection/dop853"])
+def test_a_singular_position_between_two_steps_is_told_with_time_and_joints(method: str) -> None:
+    model = lw.Model("parallelogram", gravity=(0, -9.81, 0))
+    frame, speed = lw.Frame, -6.0
+    for name, x in (("crank", 0.0), ("rocker", 2.0)):
+        model.add(lw.PlanarBody(name, 1.0, 0.1, (x, 0.5), np.pi / 2, (-0.5 * speed, 0), speed))
+    model.add(lw.PlanarBody("coupler", 1.0, 0.1, (1, 1), 0.0, (-speed, 0)))
+    model.add(lw.Revolute("A", model.ground, frame("crank", (-0.5, 0, 0))))
+    model.add(lw.Revolute("B", frame("crank", (0.5, 0, 0)), frame("coupler", (-1, 0, 0))))
+    model.add(lw.Revolute("C", frame("coupler", (1, 0, 0)), frame("rocker", (0.5, 0, 0))))
+    model.add(lw.Revolute("D", frame(model.ground, (2, 0, 0)), frame("rocker", (-0.5, 0, 0))))
+    result = model.simulate(0.3, method=method, rtol=1e-7, atol=1e-7)
+    warning = next(text for text in result.warnings if "singular position" in text)
+    flat = float(warning.split("t = ")[1].split(" ")[0])
+    assert np.isclose(result.at(flat)["crank"].angle, 0.0, atol=1e-3), "the crank lies along the ground there"
+    assert all(f"'{joint}'" in warning for joint in "ABCD")
+    assert not model.simulate(0.2, method=method).warnings
+
+
 def test_a_jump_to_another_branch_is_not_silent() -> None:
     result = lw.models.slider_crank(driven=True).simulate(1.0)
     ends = [0, 1, -2, -1]  # as if a step had led from one end of the motion to the other

@@ -7,6 +7,7 @@ an orthogonal factorization is the safer judge of rank.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +20,12 @@ from .tables import COLUMNS
 
 if TYPE_CHECKING:
     from .compile import Compiled, JointInfo
+    from .states import States
 
 Array = NDArray[np.float64]
 DENSE_ROWS = 500  # above this many rows nothing dense of size rows x columns is formed (a dense solve: 0.1 s)
+
+MAX_WORK = 1e9  # nv^3 x steps up to which runs are searched for singular positions between steps (about a second)
 
 
 @dataclass(frozen=True)
@@ -163,3 +167,90 @@ def calc_mass(tables: dict[str, Any]) -> sparse.csr_matrix:
             columns = list(COLUMNS[int(body["kind"])])
             blocks.append(full[np.ix_(columns, columns)])
     return sparse.csr_matrix(sparse.block_diag(blocks)) if blocks else sparse.csr_matrix((0, 0))
+
+
+# ---------------------------------------------------------------------------------------------------------------
+# Singular positions between the steps of a run
+# ---------------------------------------------------------------------------------------------------------------
+def find_crossings(compiled: Compiled, steps: States) -> list[tuple[float, list[str]]]:
+    """Times at which a run passed through a position where J loses rank, with the joints concerned.
+
+    A run may step over such a position without noticing. Along a path through a simple bifurcation the determinant of
+    [J; N^T], with N the null space of J at the step before, changes sign [Keller, Numerical Solution of Bifurcation and
+    Nonlinear Eigenvalue Problems, 1977]. Where it does, the smallest singular value of J is followed through the step,
+    which tells a bifurcation from a null space that has merely turned by more than a right angle.
+    """
+    pattern, count = build_jacobian_pattern(compiled.tables), steps.count
+    rows, n = pattern.shape
+    if rows > DENSE_ROWS or count < 2 or float(n) ** 3 * count > MAX_WORK or not has_loops(compiled.tables):
+        return []
+    active = np.flatnonzero(compiled.system.active_rows(steps._t[0], steps.positions[0], steps.memory[0])[1])
+
+    def calc(t: float, q: Array, memory: Array) -> Array:
+        dense: Array = calc_jacobian(compiled.system, pattern, t, q, memory)[active].toarray()
+        return dense
+
+    found = []
+    before = calc(steps._t[0], steps.positions[0], steps.memory[0])
+    for k in range(1, count):
+        after = calc(steps._t[k], steps.positions[k], steps.memory[k])
+        null = np.linalg.qr(before.T, mode="complete")[0][:, len(active) :].T
+        signs = [np.linalg.slogdet(np.vstack([matrix, null]))[0] for matrix in (before, after)]
+        if signs[0] * signs[1] < 0.0:
+            t = find_rank_loss(steps, k, calc)
+            if t is not None:
+                weakest = np.ones(rows, np.int32)
+                found.append((t, find_weak_joints(compiled, build_at(compiled, steps, pattern, k, t), weakest)))
+        before = after
+    return found
+
+
+def has_loops(tables: dict[str, Any]) -> bool:
+    """Whether some joint connects bodies that others connect already; trees of joints keep their rank."""
+    root = list(range(len(tables["bodies"])))
+
+    def find_root(body: int) -> int:
+        while root[body] != body:
+            root[body] = body = root[root[body]]
+        return body
+
+    members: dict[int, list[int]] = {}
+    for part in tables["parts"]:
+        members.setdefault(int(part["block"]), []).append(int(part["body"]))
+    for bodies in members.values():
+        first = find_root(bodies[0])
+        for other in map(find_root, bodies[1:]):
+            if other == first:
+                return True
+            root[other] = first
+    return False
+
+
+def build_at(compiled: Compiled, steps: States, pattern: JacobianPattern, k: int, t: float) -> sparse.csr_matrix:
+    """J at time t of step k, on the dense output."""
+    from .results import calc_dense
+
+    q, _ = calc_dense(steps, np.array([t]))
+    return calc_jacobian(compiled.system, pattern, t, q[0], steps.memory[k - 1])
+
+
+def find_rank_loss(steps: States, k: int, calc: Callable[[float, Array, Array], Array]) -> float | None:
+    """Where in step k the smallest singular value of J nearly vanishes; None if it does not."""
+    from .results import calc_dense
+
+    def smallest(t: Array) -> Array:
+        q, _ = calc_dense(steps, t)
+        values = [
+            np.linalg.svd(calc(x, y, steps.memory[k - 1]), compute_uv=False)[-1] for x, y in zip(t, q, strict=True)
+        ]
+        return np.array(values)
+
+    times = np.linspace(steps._t[k - 1], steps._t[k], 17)
+    values = smallest(times)
+    ends = min(values[0], values[-1])
+    for _ in range(3):
+        i = int(np.argmin(values))
+        times = np.linspace(times[max(i - 1, 0)], times[min(i + 1, len(times) - 1)], 17)
+        values = smallest(times)
+    i = int(np.argmin(values))
+    return float(times[i]) if values[i] < 0.05 * ends or values[i] < 1e-8 else None

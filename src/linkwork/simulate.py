@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .errors import AssemblyError, LinkworkError, SimulationError
 from .hooks import RunHooks, State, build_state
 from .initial import Assembly, Projector, calc_body_sizes, find_assembly
-from .jacobian import build_jacobian_pattern, calc_jacobian, find_weak_joints
+from .jacobian import build_jacobian_pattern, calc_jacobian, find_crossings, find_weak_joints
 from .methods import Method, read_method
 from .progress import Progress
 from .report import OPEN
@@ -346,13 +346,17 @@ def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: 
             "see result.initial_correction, or use initial='refuse'"
         )
     warnings += find_jumps(compiled, steps)
+    crossings = find_crossings(compiled, steps)
     pivot, t = facts.get("closest_pivot", 1.0), facts.get("closest_pivot_time", 0.0)
-    if pivot < NEAR_SINGULAR and len(steps._t) > 1:
+    if pivot < NEAR_SINGULAR and len(steps._t) > 1 and not crossings:
         k = int(np.argmin(np.abs(steps._t - t)))
-        joints = find_weakest(compiled, float(steps._t[k]), steps._q[k], steps.memory[k])
+        crossings = [(t, find_weakest(compiled, float(steps._t[k]), steps._q[k], steps.memory[k]))]
+    if crossings:
+        t, joints = crossings[0]
         named = f" (joints {', '.join(repr(joint) for joint in joints)})" if joints else ""
+        more = f" and at {len(crossings) - 1} later times" if len(crossings) > 1 else ""
         warnings.append(
-            f"the run passed near a singular position at t = {t:.6g} s{named}: the branch taken there may be one of "
+            f"the run passed a singular position at t = {t:.6g} s{more}{named}: the branch taken there is one of "
             "several; compare with a tighter rtol or another start"
         )
     dropped = facts.get("dropped_violation", 0.0)
