@@ -77,21 +77,18 @@ def simulate(
     from .compile import compile_model
 
     settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
-    chosen = read_method(method)
-    if linear is not None:
-        kept = {key: value for key, value in chosen.options if key != "linear"}
-        chosen = Method(chosen.formulation, chosen.integrator, chosen.solver, linear, **kept)
+    chosen = replace_linear(read_method(method), linear)
     formulation_options = {"linear": chosen.linear, **dict(chosen.options)}
     compiled = compile_model(model)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
     watched = [*(model[name] for name in model.events), *events]
-    hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
-    driver = {**settings.driver, "events": hooks.specs()}
-    limit_driven_steps(compiled, assembly, driver)
     from ._core import run
 
     try:
+        hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
+        driver = {**settings.driver, "events": hooks.specs()}
+        limit_driven_steps(compiled, assembly, driver)
         raw = run(
             compiled.system, chosen.formulation, chosen.integrator, formulation_options, driver, settings.rtol,
             *settings.atol, assembly.q, assembly.v, assembly.memory, hooks.table(),
@@ -111,6 +108,14 @@ def simulate(
 # ---------------------------------------------------------------------------------------------------------------
 # Before the run
 # ---------------------------------------------------------------------------------------------------------------
+def replace_linear(method: Method, linear: str | None) -> Method:
+    """The method with another linear solver, if one is given."""
+    if linear is None:
+        return method
+    kept = {key: value for key, value in method.options if key != "linear"}
+    return Method(method.formulation, method.integrator, method.solver, linear, **kept)
+
+
 def read_settings(
     t_start: Any,
     t_end: Any,
