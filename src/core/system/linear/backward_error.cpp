@@ -59,4 +59,27 @@ double calc_backward_error(const Pattern& pattern, const double* jacobian, const
     return std::max(calc_largest_ratio(force), calc_largest_ratio(row));
 }
 
+void subtract_product(const Pattern& pattern, const double* jacobian, const double* active, const double* x,
+                      const double* y, double* f, double* g) {
+    double mass[36];
+    for (const Body& body : pattern.bodies) {
+        if (body.nv > 0) calc_mass(body, mass);
+        for (int i = 0; i < body.nv; ++i)
+            for (int j = 0; j < body.nv; ++j) f[body.v + i] -= mass[i * body.nv + j] * x[body.v + j];
+    }
+    for (const Part& part : pattern.parts) {
+        const Body& body = pattern.bodies[part.body];
+        const Block& block = pattern.blocks[part.block];
+        for (int r = 0; r < block.rows; ++r) {
+            const int row = block.row + r;
+            if (active[row] == 0.0) continue;
+            for (int c = 0; c < body.nv; ++c) {
+                const double value = jacobian[part.offset + r * body.nv + c];
+                f[body.v + c] -= value * y[row];
+                g[row] -= value * x[body.v + c];
+            }
+        }
+    }
+}
+
 } // namespace linkwork

@@ -10,4 +10,8 @@ namespace linkwork {
 double calc_backward_error(const Pattern& pattern, const double* jacobian, const double* active, const double* x,
                            const double* y, const double* f, const double* g);
 
+// f -= M x + J^T y, g -= J x for the active rows: the residual, for a step of refinement. No allocation.
+void subtract_product(const Pattern& pattern, const double* jacobian, const double* active, const double* x,
+                      const double* y, double* f, double* g);
+
 } // namespace linkwork

@@ -1,8 +1,14 @@
-// Greedy elimination: always the cheapest node whose pivot block is well conditioned.
+// Greedy elimination: always the cheapest node that is good, which depends on values.
 //
-// A body's pivot block is M plus positive semidefinite terms and always good. A constraint block's is -J D^-1 J^T over
-// those of its bodies that are gone, less what other constraints have used up of their freedoms: it is good only when
-// enough bodies are gone, which depends on values. With loops, an order that looks at the graph alone breaks down.
+// A constraint block's pivot is -J D^-1 J^T over those of its bodies that are gone, less what other constraints have
+// used up of their freedoms: it is good while most of it is left. With loops, an order that looks at the graph alone
+// takes joints after one of their bodies until that body has no freedom left, and breaks down: what is added to the
+// other bodies, E^T K^-1 E, drowns their mass. When all its bodies are gone a block harms nobody: the rest is a
+// Cholesky factorization of J M^-1 J^T.
+//
+// A body's pivot is M plus positive semidefinite terms, always definite. But a light body with more rows than freedoms
+// fills J D^-1 J^T with large numbers that cancel later, and what the heavy bodies of these rows have added is lost: it
+// is good while they add a fair part.
 #include "elimination.hpp"
 
 #include <algorithm>
@@ -33,7 +39,7 @@ struct Node {
     int stamp = 0;
     std::vector<int> neighbours;
     std::vector<double> diagonal; // size x size
-    std::vector<double> full;     // constraint rows: diagonal of J M^-1 J^T
+    std::vector<double> full;     // constraint rows: all that bodies have added to the diagonal of J D^-1 J^T so far
 };
 
 class Graph {
@@ -50,8 +56,11 @@ private:
     void add_mass(const Pattern& pattern);
     void add_part(const Pattern& pattern, const Part& part, const double* jacobian, const double* active);
     double calc_cost(const Node& node) const;
-    double calc_quality(const Node& node) const;
+    double calc_quality(int index) const;
+    double calc_row_quality(const Node& node) const;
+    double calc_body_quality(int index) const;
     bool calc_inverse(const Node& node, Matrix& inverse) const;
+    void calc_added(int body, int block, double* added) const;
     void eliminate(int index);
     void update(int a, const Matrix& left, int b, const Matrix& right, int size);
 
@@ -94,16 +103,11 @@ void Graph::add_part(const Pattern& pattern, const Part& part, const double* jac
     const Body& body = pattern.bodies[part.body];
     const Block& block = pattern.blocks[part.block];
     const int index = static_cast<int>(pattern.bodies.size()) + part.block, nv = body.nv;
-    double inverse[36];
-    calc_inverse_mass(body, inverse);
     Matrix& matrix = edge(part.body, index); // nv x rows
     for (int r = 0; r < block.rows; ++r) {
         if (active[block.row + r] == 0.0) continue;
         const double* row = jacobian + part.offset + r * nv;
-        for (int c = 0; c < nv; ++c) {
-            matrix[c * block.rows + r] += row[c];
-            for (int d = 0; d < nv; ++d) nodes_[index].full[r] += row[c] * inverse[c * nv + d] * row[d];
-        }
+        for (int c = 0; c < nv; ++c) matrix[c * block.rows + r] += row[c];
     }
 }
 
@@ -123,9 +127,49 @@ double Graph::calc_cost(const Node& node) const {
     return calc_pivot_cost(node.size, node.leaf, static_cast<int>(node.neighbours.size()), columns);
 }
 
-// Smallest pivot of -D relative to the full one of its row; rows in the order in which they will be eliminated.
-double Graph::calc_quality(const Node& node) const {
-    if (node.body) return 1.0;
+double Graph::calc_quality(int index) const {
+    const Node& node = nodes_[index];
+    if (!node.body) {
+        const auto is_body = [&](int other) { return nodes_[other].body; };
+        const bool harmless = std::none_of(node.neighbours.begin(), node.neighbours.end(), is_body);
+        const double quality = calc_row_quality(node);
+        return harmless && quality > least_pivot ? 1.0 : quality;
+    }
+    int rows = 0;
+    for (int other : node.neighbours) rows += nodes_[other].body ? 0 : nodes_[other].size;
+    return rows <= node.size ? 1.0 : std::sqrt(calc_body_quality(index));
+}
+
+// What a body would add to the diagonal of J D^-1 J^T of a block
+void Graph::calc_added(int body, int block, double* added) const {
+    Matrix inverse;
+    if (!calc_inverse(nodes_[body], inverse)) return;
+    const Matrix& a = edges_.at(key(body, block)); // nv x rows
+    const int nv = nodes_[body].size, rows = nodes_[block].size;
+    for (int r = 0; r < rows; ++r)
+        for (int i = 0; i < nv; ++i)
+            for (int j = 0; j < nv; ++j) added[r] += a[i * rows + r] * inverse[i * nv + j] * a[j * rows + r];
+}
+
+// Smallest part that the other bodies of a row add, relative to this one; rows without other bodies do not count.
+double Graph::calc_body_quality(int index) const {
+    double quality = 1.0;
+    for (int block : nodes_[index].neighbours) {
+        if (nodes_[block].body) continue;
+        double added[6] = {}, rest[6] = {};
+        calc_added(index, block, added);
+        for (int other : nodes_[block].neighbours)
+            if (nodes_[other].body && other != index) calc_added(other, block, rest);
+        for (int r = 0; r < nodes_[block].size; ++r) {
+            const double others = rest[r] + nodes_[block].full[r];
+            if (others > 0.0 && added[r] > 0.0) quality = std::min(quality, others / added[r]);
+        }
+    }
+    return quality;
+}
+
+// Smallest pivot of -D relative to the sum it is left of; rows in the order in which they will be eliminated.
+double Graph::calc_row_quality(const Node& node) const {
     const int n = node.size;
     double a[64], quality = 1.0;
     for (int i = 0; i < n * n; ++i) a[i] = -node.diagonal[i];
@@ -196,7 +240,10 @@ void Graph::eliminate(int index) {
         list.erase(std::find(list.begin(), list.end(), index));
     }
     for (int k = 0; k < count; ++k) {
-        nodes_[node.neighbours[k]].leaf = false;
+        Node& other = nodes_[node.neighbours[k]];
+        other.leaf = false;
+        for (int i = 0; i < other.size && node.body && !other.body; ++i)
+            for (int j = 0; j < n; ++j) other.full[i] += l[k][i * n + j] * a[k][i * n + j];
         for (int s = k; s < count; ++s) update(node.neighbours[k], l[k], node.neighbours[s], a[s], n);
     }
 }
@@ -229,19 +276,19 @@ Elimination Graph::eliminate_all(double good_pivot) {
             const Candidate top = queue.top();
             queue.pop();
             if (nodes_[top.node].done || nodes_[top.node].stamp != top.stamp) continue;
-            quality = calc_quality(nodes_[top.node]);
+            quality = calc_quality(top.node);
             if (quality >= good_pivot) next = top.node;
         }
         if (next < 0) {
             quality = -1.0;
             for (int i = 0; i < count; ++i)
-                if (!nodes_[i].done && calc_quality(nodes_[i]) > quality) {
+                if (!nodes_[i].done && calc_quality(i) > quality) {
                     next = i;
-                    quality = calc_quality(nodes_[i]);
+                    quality = calc_quality(i);
                 }
         }
-        result.quality = std::min(result.quality, quality);
-        if (quality < least_pivot) {
+        if (!nodes_[next].body) result.quality = std::min(result.quality, quality);
+        if (!nodes_[next].body && quality < least_pivot) {
             result.quality = 0.0;
             return result;
         }
@@ -250,8 +297,7 @@ Elimination Graph::eliminate_all(double good_pivot) {
         result.leaf[next] = nodes_[next].leaf;
         eliminate(next);
         --left;
-        for (int other : nodes_[next].neighbours)
-            queue.push({calc_cost(nodes_[other]), other, ++nodes_[other].stamp});
+        for (int other : nodes_[next].neighbours) queue.push({calc_cost(nodes_[other]), other, ++nodes_[other].stamp});
     }
     return result;
 }

@@ -57,8 +57,8 @@ private:
             const std::vector<int>& list = elimination_.border[node];
             std::set<int> border(list.begin(), list.end());
             if (!list.empty() && !elimination_.leaf[node]) {
-                const int parent = *std::min_element(list.begin(), list.end(),
-                                                     [&](int a, int b) { return place_[a] < place_[b]; });
+                const int parent =
+                    *std::min_element(list.begin(), list.end(), [&](int a, int b) { return place_[a] < place_[b]; });
                 Set& set = sets_[set_of_[parent]];
                 if (try_merge(node, border, set)) continue;
             }
@@ -149,7 +149,8 @@ private:
         for (Group& group : result_.groups)
             for (auto first = group.border.begin(); first != group.border.end(); ++first)
                 for (auto second = std::next(first); second != group.border.end(); ++second)
-                    result_.groups[first->first].border[second->first].include(second->second.begin, second->second.end);
+                    result_.groups[first->first].border[second->first].include(second->second.begin,
+                                                                               second->second.end);
     }
 
     const Pattern& pattern_;

@@ -1,7 +1,7 @@
 // Kernels of the block factorization A = L D L^T on tiles of eight lanes.
 //
-// A pivot of P scalars with neighbours a: D^-1 in place of D; then for each a the rows L_a = A_a D^-1, held in registers,
-// and A_ab -= L_a A_b^T for the pairs b <= a. A_a itself stays: the solutions use A_a and D^-1.
+// A pivot of P scalars with neighbours a: D^-1 in place of D; then for each a the rows L_a = A_a D^-1, held in
+// registers, and A_ab -= L_a A_b^T for the pairs b <= a. A_a itself stays: the solutions use A_a and D^-1.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace linkwork {
 
-// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before K
-// are done, column entries of done and open rows differ in sign only, so row K is read from column K.
+// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before
+// K are done, column entries of done and open rows differ in sign only, so row K is read from column K.
 template <int P, int K> inline void invert_step(Lanes* column, double* pivots) {
     const double pivot = extract<K>(column[K]);
     pivots[K] = pivot;
@@ -89,9 +89,8 @@ struct DiagonalInverse {
     }
 };
 
-template <int P, class Inverse>
-inline void update_neighbours(const Inverse& inverse, const Border* border, int borders, const std::int32_t* target,
-                              double* arena) {
+template <int P, class Inverse> inline void update_neighbours(const Inverse& inverse, const Border* border, int borders,
+                                                              const std::int32_t* target, double* arena) {
     for (int i = 0; i < borders; ++i) {
         const double* tile = arena + border[i].tile;
         Lanes a[P], l[P];
@@ -110,9 +109,8 @@ inline void update_neighbours(const Inverse& inverse, const Border* border, int 
 }
 
 // z = D^-1 z here, z_a -= A_a z there
-template <int P, class Inverse>
-inline void solve_forward(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
-                          double* vector) {
+template <int P, class Inverse> inline void solve_forward(const Inverse& inverse, const Border* border, int borders,
+                                                          const double* arena, double* z, double* vector) {
     store(z, inverse.times(z));
     for (int i = 0; i < borders; ++i) {
         const double* tile = arena + border[i].tile;
@@ -124,9 +122,8 @@ inline void solve_forward(const Inverse& inverse, const Border* border, int bord
 }
 
 // z -= D^-1 sum of A_a^T z_a
-template <int P, class Inverse>
-inline void solve_backward(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
-                           const double* vector) {
+template <int P, class Inverse> inline void solve_backward(const Inverse& inverse, const Border* border, int borders,
+                                                           const double* arena, double* z, const double* vector) {
     if (borders == 0) return;
     Lanes sum[lanes];
     for (int c = 0; c < lanes; ++c) sum[c] = broadcast(0.0);

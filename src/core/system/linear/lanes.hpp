@@ -1,5 +1,5 @@
-// Eight doubles that are worked on at once: the lanes of a tile. AVX-512 registers where the compiler targets them, else
-// plain arrays in loops the compiler can vectorize for its machine.
+// Eight doubles that are worked on at once: the lanes of a tile. AVX-512 registers where the compiler targets them,
+// else plain arrays in loops the compiler can vectorize for its machine.
 #pragma once
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
@@ -50,10 +50,10 @@ inline Lanes sum_each(const Lanes columns[lanes]) {
         const __m512d a = columns[2 * i].v, b = columns[2 * i + 1].v;
         pair[i] = _mm512_add_pd(_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b));
     }
-    const __m512d low = _mm512_add_pd(_mm512_shuffle_f64x2(pair[0], pair[1], 0x88),
-                                      _mm512_shuffle_f64x2(pair[0], pair[1], 0xDD));
-    const __m512d high = _mm512_add_pd(_mm512_shuffle_f64x2(pair[2], pair[3], 0x88),
-                                       _mm512_shuffle_f64x2(pair[2], pair[3], 0xDD));
+    const __m512d low =
+        _mm512_add_pd(_mm512_shuffle_f64x2(pair[0], pair[1], 0x88), _mm512_shuffle_f64x2(pair[0], pair[1], 0xDD));
+    const __m512d high =
+        _mm512_add_pd(_mm512_shuffle_f64x2(pair[2], pair[3], 0x88), _mm512_shuffle_f64x2(pair[2], pair[3], 0xDD));
     return {_mm512_add_pd(_mm512_shuffle_f64x2(low, high, 0x88), _mm512_shuffle_f64x2(low, high, 0xDD))};
 }
 

@@ -1,6 +1,7 @@
 // Mass of one body in its own velocity coordinates, and its inverse: nv x nv, row-major, nv <= 6.
 //
-// The inverse of a rigid body is the closed form of [serban (16)] without the Euler parameters, which live inside the body.
+// The inverse of a rigid body is the closed form of [serban (16)] without the Euler parameters, which live inside the
+// body.
 #pragma once
 
 #include <algorithm>

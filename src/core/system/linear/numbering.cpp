@@ -63,8 +63,7 @@ void append_cuthill_mckee(const JointGraph& graph, int start, std::vector<char>&
         next.clear();
         for (int other : graph[order[head]])
             if (!seen[other]) next.push_back(other);
-        std::stable_sort(next.begin(), next.end(),
-                         [&](int a, int b) { return graph[a].size() < graph[b].size(); });
+        std::stable_sort(next.begin(), next.end(), [&](int a, int b) { return graph[a].size() < graph[b].size(); });
         for (int other : next) seen[other] = 1;
         order.insert(order.end(), next.begin(), next.end());
     }

@@ -17,7 +17,8 @@ struct Envelope { // [serban (24)-(27)], in blocks
 };
 Envelope calc_envelope(const Pattern& pattern, const JointGraph& graph, const std::vector<int>& order);
 
-// order[k] = the block numbered k; the cheapest of the given numbering, reverse Cuthill-McKee and King from several starts.
+// order[k] = the block numbered k; the cheapest of the given numbering, reverse Cuthill-McKee and King from several
+// starts.
 std::vector<int> find_numbering(const Pattern& pattern, const JointGraph& graph);
 
 } // namespace linkwork

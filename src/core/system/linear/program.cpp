@@ -81,7 +81,8 @@ private:
     void emit_piece(const Tile& tile, const Piece& piece, bool add) {
         const int target = tile.offset + piece.column * lanes;
         if (piece.transposed)
-            emit_fill(add ? fill_transposed_add : fill_transposed, target, piece.source, piece.nv, piece.rows, piece.lane);
+            emit_fill(add ? fill_transposed_add : fill_transposed, target, piece.source, piece.nv, piece.rows,
+                      piece.lane);
         else
             emit_fill(add ? fill_natural_add : fill_natural, target, piece.source, piece.rows, piece.nv, piece.lane);
     }
@@ -106,8 +107,8 @@ private:
         if (tile.filled) return;
         tile.filled = true;
         const bool disjoint = is_disjoint(tile);
-        const bool all_natural =
-            std::all_of(tile.pieces.begin(), tile.pieces.end(), [](const Piece& p) { return !p.transposed && p.lane == 0; });
+        const bool all_natural = std::all_of(tile.pieces.begin(), tile.pieces.end(),
+                                             [](const Piece& p) { return !p.transposed && p.lane == 0; });
 
         // a leaf's tiles are J^T alone: nothing else is ever written there
         if (group.leaf && disjoint) {
@@ -221,7 +222,8 @@ private:
         };
         const std::size_t bodies = pattern_.bodies.size();
         for (std::size_t i = 0; i < bodies; ++i)
-            if (pattern_.bodies[i].nv > 0) place(i, program_.lane_of_velocity, pattern_.bodies[i].v, pattern_.bodies[i].nv);
+            if (pattern_.bodies[i].nv > 0)
+                place(i, program_.lane_of_velocity, pattern_.bodies[i].v, pattern_.bodies[i].nv);
         for (std::size_t k = 0; k < pattern_.blocks.size(); ++k)
             place(bodies + k, program_.lane_of_row, pattern_.blocks[k].row, pattern_.blocks[k].rows);
     }

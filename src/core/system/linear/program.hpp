@@ -23,7 +23,7 @@ enum FillKind : std::uint8_t {
     fill_transposed_add,
 };
 
-struct Fill {           // gives a tile its original values just before the first update reaches it
+struct Fill {            // gives a tile its original values just before the first update reaches it
     std::int32_t target; // first column, in the arena
     std::int32_t source; // in J, or in the constants
     FillKind kind;

@@ -23,8 +23,7 @@ int find_active_dense(const Pattern& pattern, const std::vector<JacobianEntry>& 
         active[i] = 0.0;
         if (!(length > 0.0) || rank == pattern.nv) continue;
         Eigen::VectorXd rest = rows.col(i) / length;
-        for (int pass = 0; pass < 2; ++pass)
-            rest -= basis.leftCols(rank) * (basis.leftCols(rank).transpose() * rest);
+        for (int pass = 0; pass < 2; ++pass) rest -= basis.leftCols(rank) * (basis.leftCols(rank).transpose() * rest);
         const double distance = rest.norm();
         if (!(distance > tolerance)) continue;
         basis.col(rank++) = rest / distance;
@@ -58,8 +57,8 @@ void rotate(SparseRow& pivot, SparseRow& row, SparseRow& new_pivot, SparseRow& n
     row.swap(new_row);
 }
 
-// Orthogonal factorization row by row with Givens rotations [George and Heath 1980]: a row that comes out empty depended
-// on the rows before it. Columns in COLAMD's order, so chains and trees fill in only locally.
+// Orthogonal factorization row by row with Givens rotations [George and Heath 1980]: a row that comes out empty
+// depended on the rows before it. Columns in COLAMD's order, so chains and trees fill in only locally.
 int find_active_sparse(const Pattern& pattern, const std::vector<JacobianEntry>& entries, const double* jacobian,
                        double tolerance, double* active) {
     Eigen::SparseMatrix<double> matrix(pattern.rows, pattern.nv);

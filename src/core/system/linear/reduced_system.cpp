@@ -24,9 +24,8 @@ void times_inverse_mass(const double* row, const double* inverse, int nv, double
         y[c] = row[3] * inverse[3 * 6 + c] + row[4] * inverse[4 * 6 + c] + row[5] * inverse[5 * 6 + c];
 }
 
-template <int NV>
-void add_product(const double* a, const double* b, int rows_a, int rows_b, double* values, const std::ptrdiff_t* start,
-                 int row, int column) {
+template <int NV> void add_product(const double* a, const double* b, int rows_a, int rows_b, double* values,
+                                   const std::ptrdiff_t* start, int row, int column) {
     for (int r = 0; r < rows_a; ++r) {
         double* target = values + start[row + r] + column;
         const int end = row == column ? r + 1 : rows_b;
@@ -110,7 +109,8 @@ void ReducedSystem::assemble(const double* jacobian, const double* active) {
                 std::copy_n(jacobian + part.offset + r * nv, nv, row);
             else
                 std::fill_n(row, nv, 0.0);
-            times_inverse_mass(row, inverse_masses_.data() + 36 * part.body, nv, product_.data() + part.offset + r * nv);
+            times_inverse_mass(row, inverse_masses_.data() + 36 * part.body, nv,
+                               product_.data() + part.offset + r * nv);
         }
     }
 

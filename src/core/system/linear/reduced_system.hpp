@@ -14,17 +14,17 @@ class ReducedSystem {
 public:
     ReducedSystem(const Pattern& pattern, std::vector<int> order);
 
-    void assemble(const double* jacobian, const double* active); // B, with unit pivots for inactive rows
+    void assemble(const double* jacobian, const double* active);              // B, with unit pivots for inactive rows
     void copy_matrix(const ReducedSystem& other) { values_ = other.values_; } // B of the same numbering
-    bool factor();                                               // B = L L^T within the envelope; false: not definite
-    void solve_rows(double* y) const;                            // y (numbered rows) becomes B^-1 y
-    void solve(double* x, double* y);                            // the whole system (3)
+    bool factor();                    // B = L L^T within the envelope; false: not definite
+    void solve_rows(double* y) const; // y (numbered rows) becomes B^-1 y
+    void solve(double* x, double* y); // the whole system (3)
 
     const Envelope& envelope() const { return envelope_; }
     int rows() const { return pattern_.rows; }
-    int first(int row) const { return first_[row]; }          // first column of a numbered row's envelope
+    int first(int row) const { return first_[row]; } // first column of a numbered row's envelope
     double entry(int row, int column) const { return values_[start_[row] + column]; } // first(row) <= column <= row
-    double smallest_pivot() const { return smallest_; }        // of L, relative to the diagonal of B
+    double smallest_pivot() const { return smallest_; } // of L, relative to the diagonal of B
 
 private:
     struct Product { // B[row.., column..] += J_a M^-1 J_b^T
@@ -37,9 +37,9 @@ private:
 
     Pattern pattern_;
     Envelope envelope_;
-    std::vector<int> number_;           // numbered row of each row
-    std::vector<int> first_;            // first column of each numbered row
-    std::vector<std::ptrdiff_t> start_; // values_[start_[row] + column]
+    std::vector<int> number_;                         // numbered row of each row
+    std::vector<int> first_;                          // first column of each numbered row
+    std::vector<std::ptrdiff_t> start_;               // values_[start_[row] + column]
     std::vector<double> values_, diagonal_, inverse_; // envelope; of B; 1 / diagonal of L
     std::vector<Factor> parts_;
     std::vector<Product> products_;

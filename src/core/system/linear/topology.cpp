@@ -11,10 +11,11 @@
 namespace linkwork {
 namespace {
 
-constexpr double decayed = 1e-2;   // pivots below this part of those at analysis: the order is found again
-constexpr double hopeless = 1e-9;  // rows whose pivots keep less in the best order: the pivoting fallback does better
+constexpr double sound = 1e-2;     // rows may keep this part of J D^-1 J^T, now or after their pivots have decayed
+constexpr double hopeless = 1e-9;  // rows that keep less even in the best order: the pivoting fallback does better
 constexpr double exact = 1e-13;    // backward error at which an order is taken without looking further
-constexpr double inexact = 1e-10;  // backward error at which even the best order is not taken
+constexpr double refinable = 1e-6; // backward error that one step of refinement makes exact
+constexpr int patience = 100;      // factorizations left to the fallback before an order is looked for again
 constexpr double good_pivots[] = {1e-3, 1e-2, 5e-2, 0.25}; // cheapest orders first
 
 // Calls `function` with the size of the pivot as a compile-time number and its inverse.
@@ -22,22 +23,30 @@ template <class Function>
 inline void with_inverse(const Pivot& pivot, const double* arena, const double* constants, const Function& function) {
     const auto general = [&]<int P>() { function.template operator()<P>(GeneralInverse<P>{arena + pivot.diagonal}); };
     if (pivot.kind == pivot_rigid) return function.template operator()<6>(RigidInverse{constants + pivot.diagonal});
-    if (pivot.kind == pivot_diagonal) return function.template operator()<3>(DiagonalInverse{constants + pivot.diagonal});
+    if (pivot.kind == pivot_diagonal)
+        return function.template operator()<3>(DiagonalInverse{constants + pivot.diagonal});
     switch (pivot.size) {
-    case 1: return general.template operator()<1>();
-    case 2: return general.template operator()<2>();
-    case 3: return general.template operator()<3>();
-    case 4: return general.template operator()<4>();
-    case 5: return general.template operator()<5>();
-    case 6: return general.template operator()<6>();
-    case 7: return general.template operator()<7>();
-    default: return general.template operator()<8>();
+    case 1:
+        return general.template operator()<1>();
+    case 2:
+        return general.template operator()<2>();
+    case 3:
+        return general.template operator()<3>();
+    case 4:
+        return general.template operator()<4>();
+    case 5:
+        return general.template operator()<5>();
+    case 6:
+        return general.template operator()<6>();
+    case 7:
+        return general.template operator()<7>();
+    default:
+        return general.template operator()<8>();
     }
 }
 
 // Rows of J in lanes: with the length of a row known, the loops unroll.
-template <int N>
-inline void fill_lanes(const Fill& fill, const double* source, double* target) {
+template <int N> inline void fill_lanes(const Fill& fill, const double* source, double* target) {
     for (int i = 0; i < fill.count; ++i)
         for (int c = 0; c < N; ++c) target[c * lanes + i] = source[i * N + c];
 }
@@ -84,7 +93,7 @@ private:
 
 class Topology final : public LinearSolver {
 public:
-    explicit Topology(const Pattern& pattern) : pattern_(pattern), active_(pattern.rows, 1.0) {
+    explicit Topology(const Pattern& pattern) : pattern_(pattern), active_(pattern.rows, 1.0), f_(pattern.nv), g_(pattern.rows) {
         for (const Part& part : pattern.parts) {
             const int nv = pattern.bodies[part.body].nv;
             if (nv > 0) jacobian_size_ = std::max(jacobian_size_, part.offset + pattern.blocks[part.block].rows * nv);
@@ -106,7 +115,8 @@ public:
 private:
     void note_active(const double* active);
     void allocate();
-    const double* calc_masked(const double* jacobian);
+    const double* keep_jacobian(const double* jacobian);
+    void solve_once(double* x, double* y);
     void run(const double* jacobian);
     bool try_order(const double* jacobian, double good_pivot);
     double find_backward_error(const double* jacobian);
@@ -116,32 +126,34 @@ private:
 
     Pattern pattern_;
     Program program_;
-    Arena arena_;                      // tiles
-    Arena vector_;                     // right side and solution, by lanes
-    Arena unit_;                       // -1 where a row is inactive, by lanes
-    Arena pivots_, inverse_reference_; // of all general pivots: last ones, and 1 / those at analysis
+    Arena arena_;                         // tiles
+    Arena vector_;                        // right side and solution, by lanes
+    Arena unit_;                          // -1 where a row is inactive, by lanes
+    Arena pivots_, inverse_reference_;    // of all general pivots: last ones, and 1 / those at analysis
     std::vector<double> active_, masked_; // masked: J with inactive rows zero
+    std::vector<double> f_, g_;           // right side, then residual, when solutions are refined
     int jacobian_size_ = 0;
-    bool all_active_ = true, analysed_ = false, fallen_back_ = false;
-    double ratio_ = 1.0;
-    int analyses_ = 0, fallbacks_ = 0;
+    bool all_active_ = true, analysed_ = false, fallen_back_ = false, refine_ = false;
+    double ratio_ = 1.0, least_ratio_ = 1.0; // of pivots; below least_ratio_ the order is found again
+    int analyses_ = 0, fallbacks_ = 0, waited_ = 0;
     std::unique_ptr<LinearSolver> fallback_;
 };
 
 void Topology::note_active(const double* active) {
     std::copy(active, active + pattern_.rows, active_.begin());
     all_active_ = std::all_of(active_.begin(), active_.end(), [](double a) { return a != 0.0; });
-    if (!all_active_) masked_.assign(jacobian_size_, 0.0);
+    masked_.assign(jacobian_size_, 0.0);
 }
 
-// Orders that insist on better pivots until one solves a test system to rounding errors; else the best one found.
+// Orders that insist on better pivots until one solves a test system to rounding errors; else the best one found, with a
+// step of refinement in each solution; else the fallback.
 bool Topology::analyse(const double* jacobian, const double* active) {
     ++analyses_;
-    analysed_ = fallen_back_ = false;
+    analysed_ = fallen_back_ = refine_ = false;
     note_active(active);
-    double best = inexact, best_pivot = 0.0, error = inexact;
+    double best = refinable, best_pivot = 0.0, error = refinable;
     for (double good_pivot : good_pivots) {
-        if (!try_order(jacobian, good_pivot)) break;
+        if (!try_order(jacobian, good_pivot)) continue;
         error = find_backward_error(jacobian);
         if (error < best) {
             best = error;
@@ -150,16 +162,25 @@ bool Topology::analyse(const double* jacobian, const double* active) {
         if (error <= exact) break;
     }
     if (best_pivot == 0.0) return fall_back(jacobian, active);
-    if (error != best) try_order(jacobian, best_pivot);
+    if (best > exact) {
+        refine_ = try_order(jacobian, best_pivot);
+        keep_jacobian(jacobian);
+        if (find_backward_error(jacobian) > 100.0 * exact) return fall_back(jacobian, active);
+    }
     analysed_ = true;
     return true;
 }
 
 bool Topology::factor(const double* jacobian, const double* active) {
-    if (!analysed_ || !std::equal(active_.begin(), active_.end(), active)) return analyse(jacobian, active);
+    const bool same_rows = std::equal(active_.begin(), active_.end(), active);
+    if (fallen_back_ && same_rows && ++waited_ < patience) {
+        ++fallbacks_;
+        return fallback_->factor(jacobian, active);
+    }
+    if (!analysed_ || !same_rows) return analyse(jacobian, active);
     run(jacobian);
     watch_pivots();
-    return ratio_ >= decayed || analyse(jacobian, active);
+    return ratio_ >= least_ratio_ || analyse(jacobian, active);
 }
 
 bool Topology::try_order(const double* jacobian, double good_pivot) {
@@ -167,6 +188,7 @@ bool Topology::try_order(const double* jacobian, double good_pivot) {
     if (elimination.quality < hopeless) return false;
     program_ = build_program(pattern_, elimination);
     allocate();
+    least_ratio_ = std::clamp(sound / elimination.quality, 1e-2, 0.3);
     run(jacobian);
     return keep_reference();
 }
@@ -192,8 +214,12 @@ void Topology::allocate() {
         if (active_[i] == 0.0) unit_.data()[program_.lane_of_row[i]] = -1.0;
 }
 
-// J with the rows taken out set to zero
-const double* Topology::calc_masked(const double* jacobian) {
+// J of this factorization, with the rows taken out set to zero
+const double* Topology::keep_jacobian(const double* jacobian) {
+    if (all_active_) {
+        std::copy_n(jacobian, jacobian_size_, masked_.data());
+        return masked_.data();
+    }
     for (const Part& part : pattern_.parts) {
         const Block& block = pattern_.blocks[part.block];
         const int nv = pattern_.bodies[part.body].nv;
@@ -206,7 +232,7 @@ const double* Topology::calc_masked(const double* jacobian) {
 
 // The numeric factorization: the program from front to back.
 void Topology::run(const double* jacobian) {
-    if (!all_active_) jacobian = calc_masked(jacobian);
+    if (!all_active_ || refine_) jacobian = keep_jacobian(jacobian);
     double* arena = arena_.data();
     double* values = pivots_.data();
     const double* unit = unit_.data();
@@ -260,12 +286,24 @@ void Topology::watch_pivots() {
 bool Topology::fall_back(const double* jacobian, const double* active) {
     ++fallbacks_;
     fallen_back_ = true;
+    waited_ = 0;
     if (!fallback_) fallback_ = build_augmented_sparse(pattern_);
     return fallback_->analyse(jacobian, active);
 }
 
 void Topology::solve(double* x, double* y) {
     if (fallen_back_) return fallback_->solve(x, y);
+    if (!refine_) return solve_once(x, y);
+    std::copy_n(x, pattern_.nv, f_.data());
+    std::copy_n(y, pattern_.rows, g_.data());
+    solve_once(x, y);
+    subtract_product(pattern_, masked_.data(), active_.data(), x, y, f_.data(), g_.data());
+    solve_once(f_.data(), g_.data());
+    for (int i = 0; i < pattern_.nv; ++i) x[i] += f_[i];
+    for (int i = 0; i < pattern_.rows; ++i) y[i] += g_[i];
+}
+
+void Topology::solve_once(double* x, double* y) {
     double* vector = vector_.data();
     const double* arena = arena_.data();
     const double* constants = program_.constants.data();
