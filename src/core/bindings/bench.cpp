@@ -39,8 +39,8 @@ struct LinearBench {
     }
 };
 
-nb::dict time_linear(System& s, double t, const Array& q, const Array& v, const Array& memory, const std::string& linear,
-                     int repeats) {
+nb::dict time_linear(System& s, double t, const Array& q, const Array& v, const Array& memory,
+                     const std::string& linear, int repeats) {
     s.set(t, q, v, memory);
     LinearBench bench{s, *s.workspace, q.data(), v.data(), t};
     Workspace& w = bench.w;

@@ -4,5 +4,6 @@ NB_MODULE(_core, m) {
     m.doc() = "The compiled core of linkwork.";
     linkwork::bind_system(m);
     linkwork::bind_run(m);
+    linkwork::bind_state_space(m);
     linkwork::bind_bench(m);
 }

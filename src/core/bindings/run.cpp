@@ -7,20 +7,6 @@ namespace linkwork {
 
 namespace {
 
-FormulationOptions read_formulation_options(const nb::dict& d) {
-    FormulationOptions o;
-    const auto get = [&](const char* name, auto& field) {
-        if (d.contains(name)) field = nb::cast<std::remove_reference_t<decltype(field)>>(nb::object(d[name]));
-    };
-    get("linear", o.linear);
-    get("baumgarte_alpha", o.baumgarte_alpha);
-    get("baumgarte_beta", o.baumgarte_beta);
-    get("position_tolerance", o.position_tolerance);
-    get("rank_tolerance", o.rank_tolerance);
-    get("repartition_growth", o.repartition_growth);
-    return o;
-}
-
 DriverOptions read_driver_options(const nb::dict& d) {
     DriverOptions o;
     const auto get = [&](const char* name, auto& field) {
@@ -70,8 +56,8 @@ struct PythonHooks {
     static bool events(void* context, double t, const double* q, const double* v, double* values) {
         auto& self = of(context);
         return self.guarded([&] {
-            const auto out = nb::cast<std::vector<double>>(
-                self.hooks["events"](t, self.copy(q, self.nq), self.copy(v, self.nv)));
+            const auto out =
+                nb::cast<std::vector<double>>(self.hooks["events"](t, self.copy(q, self.nq), self.copy(v, self.nv)));
             std::copy(out.begin(), out.end(), values);
             return true;
         });
@@ -121,8 +107,9 @@ void put_records(nb::dict& out, const char* prefix, Records& r, const Tables& ta
 }
 
 nb::dict run_system(System& system, const std::string& formulation_name, const std::string& integrator_name,
-                    const nb::dict& formulation_options, const nb::dict& driver_options, double rtol, double atol_position,
-                    double atol_velocity, const Array& q, const Array& v, const Array& memory, const nb::dict& hooks) {
+                    const nb::dict& formulation_options, const nb::dict& driver_options, double rtol,
+                    double atol_position, double atol_velocity, const Array& q, const Array& v, const Array& memory,
+                    const nb::dict& hooks) {
     const Tables& tables = system.tables;
     check_size(q, tables.nq, "q");
     check_size(v, tables.nv, "v");
@@ -170,18 +157,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["wall_time"] = out.facts.wall_time;
     statistics["smallest_step"] = out.facts.smallest_step;
     statistics["largest_step"] = out.facts.largest_step;
-    statistics["evaluations"] = f.evaluations;
-    statistics["factorizations"] = f.factorizations;
-    statistics["linear_solves"] = f.linear_solves;
-    statistics["repartitions"] = f.repartitions;
-    statistics["rank_changes"] = f.rank_changes;
-    statistics["analyses"] = f.analyses;
-    statistics["fallbacks"] = f.fallbacks;
-    statistics["position_iterations"] = f.position_iterations;
-    statistics["condition"] = f.condition;
-    statistics["closest_pivot"] = f.closest_pivot;
-    statistics["closest_pivot_time"] = f.closest_pivot_time;
-    statistics["dropped_violation"] = f.dropped_violation;
+    statistics.update(to_dict(f));
     result["statistics"] = statistics;
     return result;
 }
@@ -197,7 +173,8 @@ struct PythonOde {
         try {
             nb::object r = self.function(t, to_array(std::vector<double>(x, x + self.size)));
             const auto values = nb::cast<std::vector<double>>(r.attr("tolist")());
-            if (static_cast<int>(values.size()) != self.size) throw nb::value_error("the rate has another size than the state");
+            if (static_cast<int>(values.size()) != self.size)
+                throw nb::value_error("the rate has another size than the state");
             std::copy(values.begin(), values.end(), rate);
             return true;
         } catch (nb::python_error& e) {
@@ -207,8 +184,8 @@ struct PythonOde {
     }
 };
 
-nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name, double rtol,
-                          double atol, double step, const std::vector<double>& output) {
+nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name,
+                          double rtol, double atol, double step, const std::vector<double>& output) {
     const int n = static_cast<int>(x0.shape(0));
     PythonOde python{function, n};
     FunctionOde ode(n, &PythonOde::calc, &python);
@@ -236,8 +213,8 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
 } // namespace
 
 void bind_run(nb::module_& m) {
-    m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a, "rtol"_a,
-          "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
+    m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a,
+          "rtol"_a, "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
           "Simulate a compiled model; see linkwork.simulate.");
     m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
           "step"_a = 0.0, "output"_a = std::vector<double>{}, "Integrate x' = f(t, x) of a Python function.");

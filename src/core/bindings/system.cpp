@@ -21,7 +21,8 @@ nb::tuple calc_accelerations(System& s, double t, const Array& q, const Array& v
     if (static_cast<int>(active.shape(0)) != s.tables.rows_count) throw nb::value_error("active has the wrong size");
     if (engine.prepare_with(t, q.data(), active.data()) != Status::success ||
         engine.calc(t, q.data(), v.data()) == Status::singular_position)
-        throw nb::value_error("the accelerations are not determined: the constraint rows taken as independent are singular");
+        throw nb::value_error(
+            "the accelerations are not determined: the constraint rows taken as independent are singular");
     s.raise_user_error();
     const double* lambda = engine.calc_multipliers();
     return nb::make_tuple(to_array(engine.w.a), to_array(std::vector<double>(lambda, lambda + s.tables.rows_count)));

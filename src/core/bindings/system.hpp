@@ -1,7 +1,7 @@
 // The compiled model as Python sees it, and the conversions between arrays and records.
 //
-// The files of this folder are the only ones that know Python: tables in, arrays out. The GIL is released during runs and
-// taken by callbacks.
+// The files of this folder are the only ones that know Python: tables in, arrays out. The GIL is released during runs
+// and taken by callbacks.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -14,6 +14,7 @@
 #include <deque>
 #include <optional>
 
+#include "../formulations/contract.hpp"
 #include "../system/equations.hpp"
 #include "../system/linear.hpp"
 
@@ -41,7 +42,8 @@ inline Output to_rows(std::vector<double> values, std::size_t columns, std::size
 inline void check_size(const Array& a, std::size_t n, const char* name) {
     if (a.shape(0) != n)
         throw nb::value_error(
-            (std::string(name) + " has " + std::to_string(a.shape(0)) + " entries, expected " + std::to_string(n)).c_str());
+            (std::string(name) + " has " + std::to_string(a.shape(0)) + " entries, expected " + std::to_string(n))
+                .c_str());
 }
 
 // Copies a NumPy (structured) array into records after comparing item sizes.
@@ -78,8 +80,8 @@ struct PythonCall {
             }
             auto values = nb::cast<std::vector<double>>(result.attr("tolist")());
             if (static_cast<int>(values.size()) != m)
-                throw nb::value_error(("a user function returned " + std::to_string(values.size()) + " numbers, expected " +
-                                       std::to_string(m))
+                throw nb::value_error(("a user function returned " + std::to_string(values.size()) +
+                                       " numbers, expected " + std::to_string(m))
                                           .c_str());
             std::copy(values.begin(), values.end(), out);
             return true;
@@ -95,7 +97,7 @@ struct PythonCall {
 };
 
 class System {
-  public:
+public:
     System(const nb::dict& dict, const nb::list& callables) {
         tables.bodies = read_table<Body>(dict, "bodies");
         tables.primitives = read_table<Primitive>(dict, "primitives");
@@ -163,8 +165,11 @@ class System {
     double time = 0;
 };
 
+FormulationOptions read_formulation_options(const nb::dict& d);
+nb::dict to_dict(const FormulationFacts& facts);
 
 void bind_system(nb::module_& m);
+void bind_state_space(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_bench(nb::module_& m);
 

@@ -1,4 +1,5 @@
-// Accelerations and multipliers of one state, and the watch over the rank of the constraints: shared by all formulations.
+// Accelerations and multipliers of one state, and the watch over the rank of the constraints: shared by all
+// formulations.
 #pragma once
 
 #include <memory>
@@ -11,7 +12,7 @@
 namespace linkwork {
 
 class Accelerations {
-  public:
+public:
     Accelerations(const Tables& tables, const FormulationOptions& options);
 
     // Finds dependent rows at (t, q) and analyses the linear system there.
@@ -23,7 +24,8 @@ class Accelerations {
     Status calc(double t, const double* q, const double* v, double alpha = 0, double beta = 0);
     // Multipliers of the last calc; among those that give the same motion, the shortest (dependent rows only).
     const double* calc_multipliers();
-    // Called at accepted states after calc: pivots and dropped rows. rank_changed: the set of dropped rows is a new one.
+    // Called at accepted states after calc: pivots and dropped rows. rank_changed: the set of dropped rows is a new
+    // one.
     Status watch(double t, const double* q, bool& rank_changed);
 
     // [M J^T; J 0][x; y] = [f; g] with the factorization of the last calc
@@ -41,7 +43,7 @@ class Accelerations {
     std::vector<int> dropped; // dependent rows at the last prepare
     int rank = 0;
 
-  private:
+private:
     Status analyse();
 
     std::vector<double> multipliers, null_rows, x, y, gram, found;

@@ -1,5 +1,5 @@
-// What the two state-space formulations share: x = (y, y') with y coordinates of a local chart of the constraint manifold,
-// evaluated only through "lift" - positions and velocities recovered from (y, y') - and then accelerations.
+// What the two state-space formulations share: x = (y, y') with y coordinates of a local chart of the constraint
+// manifold, evaluated only through "lift" - positions and velocities recovered from (y, y') - and then accelerations.
 #pragma once
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "accelerations.hpp"
+#include "implicit_solver.hpp"
+#include "reduced.hpp"
 
 namespace linkwork {
 
@@ -32,11 +34,11 @@ struct Contraction {
     void restart() { since = 0, last = 0; }
 };
 
-class ChartFormulation : public Formulation {
-  public:
+class ChartFormulation : public Formulation, protected ChartMap {
+public:
     ChartFormulation(const Tables& tables, const FormulationOptions& options)
         : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq),
-          q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv) {}
+          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv) {}
 
     int size() const final { return 2 * count; }
 
@@ -58,6 +60,23 @@ class ChartFormulation : public Formulation {
         calc_chart_acceleration(out + count);
         return status;
     }
+
+    Status calc_linearization(double t, const double* x) final {
+        if (!implicit.is_sized() || implicit_count != count) {
+            implicit.resize(size(), true, options.solver);
+            implicit_count = count;
+        }
+        ++engine.facts.linearizations;
+        if (!implicit.wants_analytic()) return implicit.calc_differences(*this, t, x);
+        const Status status = evaluate(t, x);
+        if (status != Status::success) return status;
+        return reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
+    }
+    Status fill_jacobian(double* J) final { return implicit.fill_jacobian(*this, J); }
+    Status factor(double c) final { return implicit.factor(c); }
+    Status factor(std::complex<double> c) final { return implicit.factor(c); }
+    void solve(double* r) final { implicit.solve(*this, r); }
+    void solve(std::complex<double>* r) final { implicit.solve(*this, r); }
 
     Status lift(double t, const double* x, Motion& motion) final {
         const Status status = evaluate(t, x);
@@ -89,7 +108,7 @@ class ChartFormulation : public Formulation {
     FormulationFacts facts() const final { return engine.calc_facts(chart_solver()); }
     Workspace& workspace() final { return engine.w; }
 
-  protected:
+protected:
     virtual const LinearSolver* chart_solver() const = 0; // for its counts
     // Chooses the chart at (t, q, v) and writes x; sets count.
     virtual Status open_chart(double t, double* x) = 0;
@@ -101,8 +120,8 @@ class ChartFormulation : public Formulation {
     // y'' from q, v and the accelerations in the workspace
     virtual void calc_chart_acceleration(double* out) = 0;
 
-    // The iterations begin from q + v s + a s^2/2 and v + a s around the last accepted state, or, at the same time again (the
-    // second evaluation of a predictor-corrector pair), from the state found last.
+    // The iterations begin from q + v s + a s^2/2 and v + a s around the last accepted state, or, at the same time
+    // again (the second evaluation of a predictor-corrector pair), from the state found last.
     virtual void predict(double t) {
         restore();
         const double s = t - accepted_time;
@@ -145,10 +164,13 @@ class ChartFormulation : public Formulation {
     const Tables& tables;
     FormulationOptions options;
     Accelerations engine;
-    int count = 0;               // chart coordinates = degrees of freedom
-    std::vector<double> q, v;    // the state lifted last
-    std::vector<double> rate;    // work
-    std::vector<double> kept;    // x of the state lifted last
+    ImplicitSolver implicit;
+    ReducedJacobians reduced;
+    int implicit_count = -1;
+    int count = 0;            // chart coordinates = degrees of freedom
+    std::vector<double> q, v; // the state lifted last
+    std::vector<double> rate; // work
+    std::vector<double> kept; // x of the state lifted last
     double kept_time = std::nan("");
     std::vector<double> q_accepted, v_accepted, a_accepted; // last accepted state
     std::vector<double> displacement;

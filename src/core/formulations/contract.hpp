@@ -1,9 +1,10 @@
 // The formulation contract: the equations of motion as x' = f(t, x), and the way back to bodies and joints.
 //
-// A formulation owns the workspace and the linear solvers of a run. Integrators see `Ode` and nothing else; the driver sees
-// `Formulation`. Evaluations are kept: asking again for the same (t, x) costs a comparison.
+// A formulation owns the workspace and the linear solvers of a run. Integrators see `Ode` and nothing else; the driver
+// sees `Formulation`. Evaluations are kept: asking again for the same (t, x) costs a comparison.
 #pragma once
 
+#include <complex>
 #include <memory>
 #include <string>
 
@@ -15,9 +16,9 @@ namespace linkwork {
 // How an evaluation, a step or a run ended. The texts with the cure are in results.py (class Status).
 enum class Status : int {
     success = 0,
-    stopped,           // an event asked for it
-    interrupted,       // Ctrl-C
-    step_too_small,    // the step fell below round-off of t
+    stopped,        // an event asked for it
+    interrupted,    // Ctrl-C
+    step_too_small, // the step fell below round-off of t
     too_many_steps,
     singular_position, // constraint Jacobian lost rank
     position_lost,     // positions could not be brought back onto the constraints
@@ -31,6 +32,20 @@ struct Ode {
     virtual Status calc_rate(double t, const double* x, double* rate) = 0; // rate = f(t, x)
 };
 
+// What implicit integrators need on top: the linearization J = f_x at one state, kept until asked for again, and
+// solutions with c I - J. How J comes about (analytic, differences, products only) is the formulation's choice of
+// solver.
+struct Implicit : Ode {
+    // J at (t, x).
+    virtual Status calc_linearization(double t, const double* x) = 0;
+    // Makes c I - J ready to be solved with; the real and the complex one are kept side by side (radau5 needs both).
+    virtual Status factor(double c) = 0;
+    virtual Status factor(std::complex<double> c) = 0;
+    // r := (c I - J)^-1 r
+    virtual void solve(double* r) = 0;
+    virtual void solve(std::complex<double>* r) = 0;
+};
+
 struct Motion { // one state in full, valid until the next call
     const double *q, *v, *a, *lambda;
 };
@@ -38,22 +53,24 @@ struct Motion { // one state in full, valid until the next call
 enum class Change { none, small, chart }; // what `correct` did: nothing; moved x a little; x means something else now
 
 struct FormulationFacts {
-    long evaluations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
+    long evaluations = 0, linearizations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
-    double condition = 0; // last condition estimate of the partition (partitioning) or of the chart
+    double condition = 0;             // last condition estimate of the partition (partitioning) or of the chart
     // How near the run came to a singular position, and when: smallest pivot relative to the one at analysis.
     double closest_pivot = 1, closest_pivot_time = 0;
     double dropped_violation = 0; // largest violation met of rows that were dropped as dependent
 };
 
-struct Formulation : Ode {
+struct Formulation : Implicit {
     // Opens the run (or a new chart) at a state that satisfies the constraints; writes x.
     virtual Status start(double t, const double* q, const double* v, double* x) = 0;
     // q, v, a, lambda of (t, x)
     virtual Status lift(double t, const double* x, Motion& motion) = 0;
     // Called once per accepted step: updates the memory, projects, repartitions. May change x; says what it did.
     virtual Status correct(double t, double* x, Change& change) = 0;
+    // The J of the last calc_linearization, dense, row-major size x size, for codes that want it whole.
+    virtual Status fill_jacobian(double* J) = 0;
     // Which entries of x are positions (0) and which velocities (1), for tolerances per kind.
     virtual void fill_kinds(int* kinds) const = 0;
     virtual FormulationFacts facts() const = 0;
@@ -62,13 +79,15 @@ struct Formulation : Ode {
 
 struct FormulationOptions {
     std::string linear = "topology";
+    std::string solver = "newton";                    // of implicit integrators: "newton", "newton_fd", "krylov"
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
-    double position_tolerance = 1e-12; // on corrections of positions, relative to 1 m or 1 rad
+    double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;
     double repartition_growth = 1.25; // the 25 % rule
 };
 
 // name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection"
-std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables, const FormulationOptions& options);
+std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
+                                               const FormulationOptions& options);
 
 } // namespace linkwork

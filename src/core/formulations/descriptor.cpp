@@ -1,21 +1,22 @@
 // Formulations on all coordinates, x = (q, v):
 //
-//   index1      q' = N v, v' from the constraints at acceleration level; positions and velocities drift away from theirs
-//   baumgarte   the same with feedback of the violations [negrut (6)]
-//   projection  index1, and after each accepted step q and v are brought back onto the constraints by the shortest
+//   index1      q' = N v, v' from the constraints at acceleration level; positions and velocities drift away from
+//   theirs baumgarte   the same with feedback of the violations [negrut (6)] projection  index1, and after each
+//   accepted step q and v are brought back onto the constraints by the shortest
 //               correction in the metric of the kinetic energy
 #include <algorithm>
 #include <cmath>
 
 #include "accelerations.hpp"
 #include "formulations.hpp"
+#include "implicit_solver.hpp"
 
 namespace linkwork {
 
 namespace {
 
 class DescriptorFormulation final : public Formulation {
-  public:
+public:
     DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project)
         : tables(tables), engine(tables, options), alpha(feedback ? options.baumgarte_alpha : 0),
           beta(feedback ? options.baumgarte_beta : 0), project(project), tolerance(options.position_tolerance),
@@ -37,6 +38,18 @@ class DescriptorFormulation final : public Formulation {
         std::copy(engine.w.a.begin(), engine.w.a.end(), rate + tables.nq);
         return status;
     }
+
+    // By differences: these formulations are for explicit integrators in the first place.
+    Status calc_linearization(double t, const double* x) override {
+        if (!implicit.is_sized()) implicit.resize(size(), false, "newton_fd");
+        ++engine.facts.linearizations;
+        return implicit.calc_differences(*this, t, x);
+    }
+    Status fill_jacobian(double* J) override { return implicit.fill_jacobian(*this, J); }
+    Status factor(double c) override { return implicit.factor(c); }
+    Status factor(std::complex<double> c) override { return implicit.factor(c); }
+    void solve(double* r) override { implicit.solve(*this, r); }
+    void solve(std::complex<double>* r) override { implicit.solve(*this, r); }
 
     Status lift(double t, const double* x, Motion& motion) override {
         const Status status = evaluate(t, x);
@@ -68,7 +81,7 @@ class DescriptorFormulation final : public Formulation {
     FormulationFacts facts() const override { return engine.calc_facts(); }
     Workspace& workspace() override { return engine.w; }
 
-  private:
+private:
     Status evaluate(double t, const double* x) {
         if (t == kept_time && std::equal(kept.begin(), kept.end(), x)) return Status::success;
         kept_time = std::nan("");
@@ -130,6 +143,7 @@ class DescriptorFormulation final : public Formulation {
     std::vector<double> kept;
     double kept_time = std::nan("");
     std::vector<double> d, y;
+    ImplicitSolver implicit;
 };
 
 } // namespace

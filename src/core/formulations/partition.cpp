@@ -21,7 +21,8 @@ void calc_pin_row(const Body& body, const double* q, int k, double* row) {
 }
 
 std::vector<int> find_independent(const Pattern&, const Tables& tables, const Workspace& w, const double* q) {
-    // rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban (21)].
+    // rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban
+    // (21)].
     int rows = 0;
     for (const double a : w.active) rows += a != 0;
     std::vector<int> row_of(tables.rows_count, -1);

@@ -11,8 +11,8 @@ namespace linkwork {
 // Row of N(q) that belongs to position coordinate k of the body, in the body's velocity coordinates.
 void calc_pin_row(const Body& body, const double* q, int k, double* row);
 
-// Independent entries of q, ascending: those a column-pivoted QR factorization of the constraint Jacobian over q (with the
-// normalizations of the Euler parameters as rows) leaves over, so that the dependent columns are well conditioned.
+// Independent entries of q, ascending: those a column-pivoted QR factorization of the constraint Jacobian over q (with
+// the normalizations of the Euler parameters as rows) leaves over, so that the dependent columns are well conditioned.
 // Needs the Jacobian of the workspace at q.
 std::vector<int> find_independent(const Pattern& pattern, const Tables& tables, const Workspace& w, const double* q);
 

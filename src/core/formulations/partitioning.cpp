@@ -1,16 +1,18 @@
 // Generalized coordinate partitioning: x = (y, y') with y a subset of the coordinates q [negrut (9)-(21), wehage-haug].
 //
-// The dependent coordinates solve Phi(t, q) = 0 with y held. In displacement coordinates d (q-dot = N v) one Newton step is
+// The dependent coordinates solve Phi(t, q) = 0 with y held. In displacement coordinates d (q-dot = N v) one Newton
+// step is
 //     J d = -Phi,     N_y d = y - y(q)
 // where N_y are the rows of N that belong to the independent coordinates ("pins"). With the pins as further constraint
 // blocks this is the project's one linear question, [M J*^T; J* 0][d; mu] = [0; g], J* = [J; N_y]: J* is square and
 // invertible where the partition is good, so the answer does not depend on M. Velocities: J v = target, N_y v = y'.
 //
-// Positions are found with the factorization of the state evaluated before, which is near; velocities with a new one at the
-// position found, exactly. After each step the size of Phi_u^-1 Phi_v is estimated; when it has grown by 25 % since the
-// partition was chosen, the partition is chosen anew. ([negrut 3] watches the condition number of Phi_u. With redundant
-// constraints and small lengths that number is large for reasons of its own, and an Euler parameter near 1, which has lost
-// its grip on the motion, hides behind it; the part of the inverse that belongs to the independent coordinates shows it.)
+// Positions are found with the factorization of the state evaluated before, which is near; velocities with a new one at
+// the position found, exactly. After each step the size of Phi_u^-1 Phi_v is estimated; when it has grown by 25 % since
+// the partition was chosen, the partition is chosen anew. ([negrut 3] watches the condition number of Phi_u. With
+// redundant constraints and small lengths that number is large for reasons of its own, and an Euler parameter near 1,
+// which has lost its grip on the motion, hides behind it; the part of the inverse that belongs to the independent
+// coordinates shows it.)
 #include <Eigen/Dense>
 
 #include "chart.hpp"
@@ -22,10 +24,10 @@ namespace linkwork {
 namespace {
 
 class Partitioning final : public ChartFormulation {
-  public:
+public:
     using ChartFormulation::ChartFormulation;
 
-  private:
+private:
     const LinearSolver* chart_solver() const override { return solver.get(); }
 
     Status open_chart(double t, double* x) override {
@@ -53,7 +55,8 @@ class Partitioning final : public ChartFormulation {
         return true;
     }
 
-    // A factorization left behind by a trial state far away may lead astray: the second attempt begins with a fresh one.
+    // A factorization left behind by a trial state far away may lead astray: the second attempt begins with a fresh
+    // one.
     Status recover_position(double t, const double* y) override {
         if (!stale && iterate_position(t, y) == Status::success) return Status::success;
         stale = true;
@@ -122,7 +125,8 @@ class Partitioning final : public ChartFormulation {
         return Status::success;
     }
 
-    // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second derivatives
+    // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second
+    // derivatives
     void calc_chart_acceleration(double* out) override {
         linkwork::calc_position_rate(tables, q.data(), engine.w.a.data(), rate.data());
         for (int i = 0; i < count; ++i) {
@@ -133,6 +137,57 @@ class Partitioning final : public ChartFormulation {
                 out[i] -= 0.25 * dot(w, w) * q[k];
             }
         }
+    }
+
+    Status calc_tangents(double* columns) override {
+        for (int j = 0; j < count; ++j) {
+            std::fill(d.begin(), d.end(), 0.0);
+            std::fill(g.begin(), g.end(), 0.0);
+            g[tables.rows_count + pin_row[j]] = 1;
+            solve();
+            for (int i = 0; i < tables.nv; ++i) columns[i * count + j] = d[i];
+        }
+        return Status::success;
+    }
+    void solve_velocity(const double* rows, const double* rates, double* u) override {
+        std::fill(d.begin(), d.end(), 0.0);
+        std::copy(rows, rows + tables.rows_count, g.begin());
+        for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = rates[i];
+        solve();
+        std::copy(d.begin(), d.end(), u);
+    }
+    // p' = 1/2 G(p)^T w is linear in p: its change is 1/2 G(dp)^T w with dp = 1/2 G(p)^T d
+    void calc_rate_slope(const double* displacement, double* out) override {
+        for (int i = 0; i < count; ++i) {
+            out[i] = 0;
+            if (parameter_body[i] >= 0) out[i] = calc_turned(i, displacement, engine.w.twist[parameter_body[i]].w);
+        }
+    }
+    // p'' = 1/2 G(p)^T w' - 1/4 |w|^2 p
+    void calc_acceleration_slope(const double* displacement, const double* u, const double* b, double* out) override {
+        linkwork::calc_position_rate(tables, q.data(), b, rate.data());
+        for (int i = 0; i < count; ++i) {
+            const int k = independent[i], index = parameter_body[i];
+            out[i] = rate[k];
+            if (index < 0) continue;
+            const Body& body = tables.bodies[index];
+            const Vec w = engine.w.twist[index].w, e = {u[body.v + 3], u[body.v + 4], u[body.v + 5]};
+            const double* a = engine.w.a.data() + body.v + 3;
+            double step[4];
+            const double* turn = displacement + body.v + 3;
+            calc_parameter_rate(q.data() + body.q + 3, Vec{turn[0], turn[1], turn[2]}, step);
+            out[i] += calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) - 0.5 * dot(w, e) * q[k] -
+                      0.25 * dot(w, w) * step[k - body.q - 3];
+        }
+    }
+    // entry of 1/2 G(dp)^T w that belongs to independent coordinate i
+    double calc_turned(int i, const double* displacement, const Vec& w) const {
+        const Body& body = tables.bodies[parameter_body[i]];
+        const double* e = displacement + body.v + 3;
+        double step[4], turned[4];
+        calc_parameter_rate(q.data() + body.q + 3, Vec{e[0], e[1], e[2]}, step);
+        calc_parameter_rate(step, w, turned);
+        return turned[independent[i] - body.q - 3];
     }
 
     // The system with pins: one more block per body that owns independent coordinates. Allocates; called per chart.
@@ -189,23 +244,22 @@ class Partitioning final : public ChartFormulation {
         solver->solve(d.data(), g.data());
     }
 
-    // Columns are scaled by the masses, J*_scaled = R J* C with C = diag(M)^-1/2 and R making the rows unit vectors where the
-    // partition was chosen. R stays, so that a pin that loses its grip (an Euler parameter near 1) is seen.
+    // Columns are scaled by the masses, J*_scaled = R J* C with C = diag(M)^-1/2 and R making the rows unit vectors
+    // where the partition was chosen. R stays, so that a pin that loses its grip (an Euler parameter near 1) is seen.
     void choose_scales() {
         row_scale.assign(g.size(), 0.0);
         column_scale.assign(tables.nv, 1.0);
         for (const Body& b : tables.bodies)
             for (int i = 0; i < b.nv; ++i) column_scale[b.v + i] = 1 / std::sqrt(calc_mass_entry(b, i, i));
-        for_each_entry([&](int row, int column, double value) {
-            row_scale[row] += std::pow(value * column_scale[column], 2);
-        });
+        for_each_entry(
+            [&](int row, int column, double value) { row_scale[row] += std::pow(value * column_scale[column], 2); });
         for (double& r : row_scale) r = r > 0 ? 1 / std::sqrt(r) : 1.0;
     }
 
-    // How far bodies move per unit of the independent coordinates: the 1-norm of the columns of (R J* C)^-1 that belong to
-    // the pins, that is of Phi_u^-1 Phi_v and the identity, by Hager's estimator [higham 15.1]. It grows without bound where
-    // Phi_u becomes singular. Solving with J*^-1 is the first half of the answer to [0; g], with J*^-T the second half of
-    // the answer to [f; 0].
+    // How far bodies move per unit of the independent coordinates: the 1-norm of the columns of (R J* C)^-1 that belong
+    // to the pins, that is of Phi_u^-1 Phi_v and the identity, by Hager's estimator [higham 15.1]. It grows without
+    // bound where Phi_u becomes singular. Solving with J*^-1 is the first half of the answer to [0; g], with J*^-T the
+    // second half of the answer to [f; 0].
     double calc_condition() {
         const int n = tables.nv, m = static_cast<int>(g.size()), pins = tables.rows_count;
         double *x = work.data(), *y = work.data() + n, estimate = 0;

@@ -1,10 +1,10 @@
-// Tangent-plane parametrization: x = (y, y') with y coordinates in the plane tangent to the constraint manifold at a base
-// point q0 [negrut 1, potra-rheinboldt].
+// Tangent-plane parametrization: x = (y, y') with y coordinates in the plane tangent to the constraint manifold at a
+// base point q0 [negrut 1, potra-rheinboldt].
 //
-// Around q0 the bodies are described by displacement coordinates xi: r - r0 and, for rigid bodies, 2 G(p0) p, whose inverse
-// on the unit sphere is p = sqrt(1 - |xi|^2/4) p0 + 1/2 G(p0)^T xi. With V an M-orthonormal basis of the null space of
-// J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V y + M^-1 J0^T mu on the constraints; one simplified
-// Newton step is the project's linear question with the factorization of the base point,
+// Around q0 the bodies are described by displacement coordinates xi: r - r0 and, for rigid bodies, 2 G(p0) p, whose
+// inverse on the unit sphere is p = sqrt(1 - |xi|^2/4) p0 + 1/2 G(p0)^T xi. With V an M-orthonormal basis of the null
+// space of J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V y + M^-1 J0^T mu on the constraints; one
+// simplified Newton step is the project's linear question with the factorization of the base point,
 //     [M J0^T; J0 0][d; mu] = [M V (y - V^T M xi); -Phi(xi)].
 // Rates: xi' = B v with B = I for translations and B = G(p0) G(p)^T for rotations, so v solves J v = target,
 // V^T M B v = y', by the same iteration. xi'' = B v' - 1/2 |w|^2 G(p0) p for rotations.
@@ -21,13 +21,13 @@ namespace linkwork {
 namespace {
 
 class TangentPlane final : public ChartFormulation {
-  public:
+public:
     TangentPlane(const Tables& tables, const FormulationOptions& options)
         : ChartFormulation(tables, options), base(tables.nq), jacobian(tables.jacobian_size),
-          solver(build_linear_solver(options.linear, engine.pattern)), xi(tables.nv), d(tables.nv),
-          f(tables.nv), g(tables.rows_count) {}
+          solver(build_linear_solver(options.linear, engine.pattern)), xi(tables.nv), d(tables.nv), f(tables.nv),
+          g(tables.rows_count) {}
 
-  private:
+private:
     const LinearSolver* chart_solver() const override { return solver.get(); }
 
     Status open_chart(double, double* x) override {
@@ -67,7 +67,8 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance);
-            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7)) return Status::position_lost;
+            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7))
+                return Status::position_lost;
             if (contraction.iteration > 1 && largest > 1e-10)
                 worst_contraction = std::max(worst_contraction, contraction.theta);
             for (int i = 0; i < tables.nv; ++i) xi[i] += d[i];
@@ -94,7 +95,8 @@ class TangentPlane final : public ChartFormulation {
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7)) return Status::position_lost;
+            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7))
+                return Status::position_lost;
             add_velocity_correction();
             if (verdict == Contraction::done) return Status::success;
         }
@@ -124,6 +126,73 @@ class TangentPlane final : public ChartFormulation {
             const Vec turn = calc_spin(x0 + 3, x + 3);
             for (int i = 0; i < 3; ++i) u[3 + i] = turn[i];
         }
+    }
+
+    // Tangents at the state: the basis V projected onto the null space of J(q) by the acceleration system, then combined so
+    // that V^T M B d_j = e_j.
+    Status calc_tangents(double* columns) override {
+        const int n = tables.nv;
+        projected.resize(n, count);
+        turned.resize(count, count);
+        for (int j = 0; j < count; ++j) {
+            std::fill(d.begin(), d.end(), 0.0);
+            std::fill(g.begin(), g.end(), 0.0);
+            add_mass_times(tables, basis.data() + static_cast<std::size_t>(j) * n, d.data());
+            engine.solve(d.data(), g.data());
+            for (int i = 0; i < n; ++i) projected(i, j) = d[i];
+            calc_chart_rate(d.data(), turned.col(j).data());
+        }
+        tangents = turned.transpose().partialPivLu().solve(projected.transpose()).transpose();
+        for (int j = 0; j < count; ++j)
+            for (int i = 0; i < n; ++i) columns[i * count + j] = tangents(i, j);
+        return tangents.allFinite() ? Status::success : Status::singular_position;
+    }
+    void solve_velocity(const double* rows, const double* rates, double* u) override {
+        std::fill_n(u, tables.nv, 0.0);
+        std::copy(rows, rows + tables.rows_count, g.begin());
+        engine.solve(u, g.data());
+        calc_chart_rate(u, chart_rate.data());
+        for (int j = 0; j < count; ++j)
+            for (int i = 0; i < tables.nv; ++i) u[i] += tangents(i, j) * (rates[j] - chart_rate[j]);
+    }
+    // (B v)_q d: for rotations G0 G(dp)^T w with dp = 1/2 G(p)^T d
+    void calc_rate_slope(const double* displacement, double* out) override {
+        double* slope = rate_xi();
+        std::fill_n(slope, tables.nv, 0.0);
+        for (std::size_t b = 0; b < tables.bodies.size(); ++b)
+            if (tables.bodies[b].kind == body_rigid) add_turned(b, displacement, engine.w.twist[b].w, slope);
+        project_rates(slope, out);
+    }
+    // xi'' = B v' - 1/4 |w|^2 xi for rotations
+    void calc_acceleration_slope(const double* displacement, const double* u, const double* b, double* out) override {
+        double* slope = rate_xi();
+        calc_displacement_rate(b, slope);
+        calc_displacement_rate(displacement, moved_xi.data());
+        for (std::size_t k = 0; k < tables.bodies.size(); ++k) {
+            const Body& body = tables.bodies[k];
+            if (body.kind != body_rigid) continue;
+            const double* a = engine.w.a.data() + body.v + 3;
+            add_turned(k, displacement, Vec{a[0], a[1], a[2]}, slope);
+            const Vec& w = engine.w.twist[k].w;
+            const double along = 0.5 * dot(w, Vec{u[body.v + 3], u[body.v + 4], u[body.v + 5]}), square = 0.25 * dot(w, w);
+            for (int i = 3; i < 6; ++i)
+                slope[body.v + i] -= along * xi[body.v + i] + square * moved_xi[body.v + i];
+        }
+        project_rates(slope, out);
+    }
+    void add_turned(std::size_t index, const double* displacement, const Vec& w, double* out) const {
+        const Body& body = tables.bodies[index];
+        const double* e = displacement + body.v + 3;
+        double step[4], turn[4];
+        calc_parameter_rate(q.data() + body.q + 3, Vec{e[0], e[1], e[2]}, step);
+        calc_parameter_rate(step, w, turn);
+        const Vec spin = calc_spin(base.data() + body.q + 3, turn);
+        for (int i = 0; i < 3; ++i) out[body.v + 3 + i] += spin[i];
+    }
+    // V^T M B u
+    void calc_chart_rate(const double* u, double* out) {
+        calc_displacement_rate(u, rate_xi());
+        project_rates(rate_xi(), out);
     }
 
     // q from xi; false when a rotation has left the half sphere of the chart
@@ -222,6 +291,8 @@ class TangentPlane final : public ChartFormulation {
         const Eigen::MatrixXd V = factor.matrixU().solve(Q.rightCols(count));
         basis.assign(V.data(), V.data() + V.size());
         chart.assign(count, 0.0);
+        chart_rate.assign(count, 0.0);
+        moved_xi.assign(n, 0.0);
         xi_rate.assign(n, 0.0);
     }
     double* rate_xi() { return xi_rate.data(); }
@@ -231,6 +302,8 @@ class TangentPlane final : public ChartFormulation {
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> basis; // V, column-major nv x count
     std::vector<double> xi, xi_rate, d, f, g, chart;
+    std::vector<double> chart_rate, moved_xi;
+    Eigen::MatrixXd projected, turned, tangents; // nv x count, count x count, nv x count
     double worst_contraction = 0;
 };
 

@@ -5,7 +5,7 @@
 
 namespace linkwork {
 
-Status FunctionOde::calc_rate(double t, const double *x, double *rate) {
+Status FunctionOde::calc_rate(double t, const double* x, double* rate) {
     ++evaluations;
     if (!function(context, t, x, rate)) return Status::user_error;
     for (int i = 0; i < count; ++i)
@@ -13,12 +13,17 @@ Status FunctionOde::calc_rate(double t, const double *x, double *rate) {
     return Status::success;
 }
 
-OdeRun solve_ode(Ode &ode, Integrator &integrator, const double *x0, const StepLimits &limits,
-                 const std::vector<double> &output) {
+Status FunctionOde::calc_linearization(double t, const double* x) {
+    if (!solver.is_sized()) solver.resize(count, false, "newton_fd");
+    return solver.calc_differences(*this, t, x);
+}
+
+OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const StepLimits& limits,
+                 const std::vector<double>& output) {
     OdeRun run;
     const int size = ode.size();
     const double sign = limits.t_end < limits.t_start ? -1 : 1;
-    const auto store = [&](double t, const double *x) {
+    const auto store = [&](double t, const double* x) {
         run.t.push_back(t);
         run.x.insert(run.x.end(), x, x + size);
     };

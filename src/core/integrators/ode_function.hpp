@@ -1,21 +1,29 @@
 // Plain equations x' = f(t, x) run by the integrators of this folder, without a mechanism: for tests and studies.
 #pragma once
 
+#include "../formulations/implicit_solver.hpp"
 #include "step_loop.hpp"
 
 namespace linkwork {
 
 // A function pointer as an Ode. It returns false when the user's function raised.
-struct FunctionOde final : Ode {
-    bool (*function)(void *context, double t, const double *x, double *rate) = nullptr;
-    void *context = nullptr;
+struct FunctionOde final : Implicit {
+    bool (*function)(void* context, double t, const double* x, double* rate) = nullptr;
+    void* context = nullptr;
     int count = 0;        // size of x
     long evaluations = 0; // so far
 
-    FunctionOde(int size, bool (*f)(void *, double, const double *, double *), void *c)
+    FunctionOde(int size, bool (*f)(void*, double, const double*, double*), void* c)
         : function(f), context(c), count(size) {}
     int size() const override { return count; }
-    Status calc_rate(double t, const double *x, double *rate) override;
+    Status calc_rate(double t, const double* x, double* rate) override;
+    Status calc_linearization(double t, const double* x) override; // by differences
+    Status factor(double c) override { return solver.factor(c); }
+    Status factor(std::complex<double> c) override { return solver.factor(c); }
+    void solve(double* r) override { solver.solve(*this, r); }
+    void solve(std::complex<double>* r) override { solver.solve(*this, r); }
+
+    ImplicitSolver solver;
 };
 
 struct OdeRun {
@@ -27,7 +35,7 @@ struct OdeRun {
 };
 
 // Integrates from (limits.t_start, x0) to limits.t_end; `output`: times in the direction of integration.
-OdeRun solve_ode(Ode &ode, Integrator &integrator, const double *x0, const StepLimits &limits,
-                 const std::vector<double> &output);
+OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const StepLimits& limits,
+                 const std::vector<double>& output);
 
 } // namespace linkwork

@@ -2,72 +2,12 @@
 
 #include <algorithm>
 
-#include "../kernels/forces.hpp"
 #include "equations.hpp"
+#include "seeds.hpp"
 
 namespace linkwork {
 
 namespace {
-
-constexpr int directions = 12; // six displacements (or velocities) of body a, six of body b
-using First = Dual<double, directions>;
-using Second = Dual<Dual<double, 1>, directions>;
-
-// One component of `coincident` as a scalar primitive: s = e . (P_b - P_a) with e a fixed ground direction.
-template <int component> struct Coincident {
-    static constexpr bool points = true, direction_a = false, second_a = false, direction_b = false;
-    template <class T> static Vec3<T> axis() {
-        Vec3<T> e;
-        e[component] = T(1.0);
-        return e;
-    }
-    template <class T>
-    static void gradient(const Tables&, const Primitive&, const Features<T>&, double, Features<T>& g) {
-        g.P_b = axis<T>(), g.P_a = -g.P_b;
-    }
-    template <class T>
-    static T bend(const Tables&, const Primitive&, const Features<T>&, const Features<T>&, double) {
-        return T(0.0);
-    }
-};
-
-template <class T> Pose<T> widen(const Pose<double>& pose) { return {cast<T>(pose.r), cast<T>(pose.A)}; }
-template <class T> Twist<T> widen(const Twist<double>& twist) { return {cast<T>(twist.v), cast<T>(twist.w)}; }
-
-// The pose displaced by (dr in ground axes, dp in body axes), both infinitesimal: r + dr, A (I + tilde dp).
-template <class T> Pose<T> displace(const Pose<T>& pose, const Vec3<T>& dr, const Vec3<T>& dp) {
-    Pose<T> moved{pose.r + dr, pose.A};
-    for (int i = 0; i < 3; ++i) {
-        const Vec3<T> row = {pose.A[i][0], pose.A[i][1], pose.A[i][2]};
-        const Vec3<T> change = cross(row, dp); // row i of A tilde(dp)
-        for (int j = 0; j < 3; ++j) moved.A[i][j] = moved.A[i][j] + change[j];
-    }
-    return moved;
-}
-
-// Unit seeds of one body in the outermost dual directions, `offset` 0 for body a and 6 for b.
-template <class T> void seed(int offset, Vec3<T>& linear, Vec3<T>& angular) {
-    for (int i = 0; i < 3; ++i) {
-        linear[i].slope[offset + i] = 1.0;
-        angular[i].slope[offset + 3 + i] = 1.0;
-    }
-}
-template <class T> Pose<T> seeded_pose(const Pose<double>& pose, int offset) {
-    Vec3<T> dr, dp;
-    seed(offset, dr, dp);
-    return displace(widen<T>(pose), dr, dp);
-}
-Twist<First> seeded_twist(const Twist<double>& twist, int offset) {
-    Twist<First> u = widen<First>(twist);
-    seed(offset, u.v, u.w);
-    return u;
-}
-// Displaced further along the spatial velocity x, in the inner dual direction.
-Pose<Second> displaced_along(const Pose<Second>& pose, const Twist<double>& x) {
-    Vec3<Second> dr, dp;
-    for (int i = 0; i < 3; ++i) dr[i].value.slope[0] = x.v[i], dp[i].value.slope[0] = x.w[i];
-    return displace(pose, dr, dp);
-}
 
 // Adds a gradient over the twelve directions to a row of a dense matrix, own columns only.
 struct Scatter {
@@ -86,9 +26,8 @@ struct Scatter {
     }
 };
 
-template <class P>
-void add_constraint(const Tables& tables, const Workspace& w, const std::vector<Twist<double>>& x, const Primitive& p, int row,
-                    double lambda, Derivatives& d) {
+template <class P> void add_constraint(const Tables& tables, const Workspace& w, const std::vector<Twist<double>>& x,
+                                       const Primitive& p, int row, double lambda, Derivatives& d) {
     const Body &body_a = tables.bodies[p.body_a], &body_b = tables.bodies[p.body_b];
     const Scatter scatter{body_a, body_b, tables.nv};
     const double memory = p.memory >= 0 ? w.memory[p.memory] : 0.0;
@@ -101,15 +40,16 @@ void add_constraint(const Tables& tables, const Workspace& w, const std::vector<
     calc_features<P>(p, a, b, X);
     P::gradient(tables, p, X, memory, g);
     calc_rows<P>(p, a, b, g, row_a, row_b);
-    const First along = First(p.coefficient) * (calc_power(row_a, widen<First>(x[p.body_a])) +
-                                                calc_power(row_b, widen<First>(x[p.body_b])));
+    const First along = First(p.coefficient) *
+                        (calc_power(row_a, widen<First>(x[p.body_a])) + calc_power(row_b, widen<First>(x[p.body_b])));
     scatter.add(d.Jx_q.data() + row * nv, along.slope);
     const First c(p.coefficient * lambda);
     scatter.add_spatial(d.JtL_q.data(), body_a, c * row_a.force, c * row_a.torque);
     scatter.add_spatial(d.JtL_q.data(), body_b, c * row_b.force, c * row_b.torque);
 
     calc_feature_rates<P>(p, a, u, b, v, U);
-    const First bias = First(-p.coefficient) * (P::bend(tables, p, X, U, memory) + calc_carrier_bias<P>(p, a, u, b, v, g));
+    const First bias =
+        First(-p.coefficient) * (P::bend(tables, p, X, U, memory) + calc_carrier_bias<P>(p, a, u, b, v, g));
     scatter.add(d.gamma_q.data() + row * nv, bias.slope);
 
     // the same bias with seeded velocities at the fixed pose
@@ -140,7 +80,8 @@ void add_constraint(const Tables& tables, const Workspace& w, const std::vector<
     scatter.add_spatial(d.JtLx_q.data(), body_b, inner(row_b2.force), inner(row_b2.torque));
 }
 
-// Adds f_q and f_v of an element on two bodies (or one, twice): calc(pose a, twist a, pose b, twist b, wrench a, wrench b).
+// Adds f_q and f_v of an element on two bodies (or one, twice): calc(pose a, twist a, pose b, twist b, wrench a, wrench
+// b).
 template <class Calc>
 void add_force(const Tables& tables, const Workspace& w, int body_a, int body_b, Derivatives& d, Calc&& calc) {
     const Body &a = tables.bodies[body_a], &b = tables.bodies[body_b];
@@ -159,53 +100,59 @@ void add_force(const Tables& tables, const Workspace& w, int body_a, int body_b,
 }
 
 // Forces on one body: the second body is the ground, which has no columns.
-template <class Calc> void add_single_force(const Tables& tables, const Workspace& w, int body, Derivatives& d, Calc&& calc) {
-    add_force(tables, w, body, 0, d,
-              [&](const auto& pose, const auto& u, const auto&, const auto&, auto& wrench, auto&) { calc(pose, u, wrench); });
-}
-
-// User forces know no derivatives: central differences over the displacements and velocities of their own bodies.
-void add_user_force(const Tables& tables, double t, const Workspace& w, Derivatives& d) {
-    if (tables.user_forces.empty()) return;
-    Tables only = tables; // the same system with user forces alone
-    only.coordinate_forces.clear(), only.loads.clear(), only.bushings.clear(), only.tires.clear();
-    only.gravity = {};
-    for (Body& b : only.bodies) b.inertia = Mat{}; // no gyroscopic torque
-    finish_tables(only);
-    Workspace work(only);
-    std::vector<double> plus(tables.nv);
-    const auto difference = [&](int body, int column, bool velocity, double* matrix) {
-        const double h = 1e-6;
-        for (const double sign : {1.0, -1.0}) {
-            work.pose = w.pose;
-            work.twist = w.twist;
-            Vec linear{}, angular{};
-            (column < 3 ? linear[column] : angular[column - 3]) = sign * h;
-            if (velocity)
-                work.twist[body].v += linear, work.twist[body].w += angular;
-            else
-                work.pose[body] = displace(w.pose[body], linear, angular);
-            calc_forces(only, t, work);
-            if (sign > 0) plus = work.force;
-        }
-        for (int i = 0; i < tables.nv; ++i)
-            matrix[static_cast<std::size_t>(i) * tables.nv] += (plus[i] - work.force[i]) / (2 * h);
-    };
-    std::vector<std::int32_t> bodies = tables.user_bodies;
-    std::sort(bodies.begin(), bodies.end());
-    bodies.erase(std::unique(bodies.begin(), bodies.end()), bodies.end());
-    for (const int body : bodies) {
-        const Body& b = tables.bodies[body];
-        for (int i = 0; i < b.nv; ++i) {
-            difference(body, b.columns[i], false, d.f_q.data() + b.v + i);
-            difference(body, b.columns[i], true, d.f_v.data() + b.v + i);
-        }
-    }
+template <class Calc>
+void add_single_force(const Tables& tables, const Workspace& w, int body, Derivatives& d, Calc&& calc) {
+    add_force(
+        tables, w, body, 0, d,
+        [&](const auto& pose, const auto& u, const auto&, const auto&, auto& wrench, auto&) { calc(pose, u, wrench); });
 }
 
 } // namespace
 
-Derivatives calc_derivatives(const Tables& tables, double t, const Workspace& w, const double* x, const double* lambda) {
+void calc_user_force_slopes(const Tables& tables, double t, const Workspace& w,
+                            const std::function<void(bool, int, int, int, int, double)>& visit) {
+    if (tables.user_forces.empty()) return;
+    constexpr double h = 1e-6;
+    Tables only = tables; // one user force alone
+    only.coordinate_forces.clear(), only.loads.clear(), only.bushings.clear(), only.tires.clear();
+    only.gravity = {};
+    for (Body& b : only.bodies) b.inertia = Mat{}; // no gyroscopic torque
+    for (const UserForce& force : tables.user_forces) {
+        only.user_forces.assign(1, force);
+        finish_tables(only);
+        Workspace work(only);
+        std::vector<double> plus(tables.nv);
+        const auto difference = [&](int body, int column, bool velocity) {
+            const int k = tables.bodies[body].columns[column];
+            for (const double sign : {1.0, -1.0}) {
+                work.pose = w.pose;
+                work.twist = w.twist;
+                Vec linear{}, angular{};
+                (k < 3 ? linear[k] : angular[k - 3]) = sign * h;
+                if (velocity)
+                    work.twist[body].v += linear, work.twist[body].w += angular;
+                else
+                    work.pose[body] = displace(w.pose[body], linear, angular);
+                calc_forces(only, t, work);
+                if (sign > 0) plus = work.force;
+            }
+            for (int i = 0; i < force.count; ++i) {
+                const int other = tables.user_bodies[force.first + i];
+                const Body& b = tables.bodies[other];
+                for (int r = 0; r < b.nv; ++r)
+                    visit(velocity, other, r, body, column, (plus[b.v + r] - work.force[b.v + r]) / (2 * h));
+            }
+        };
+        for (int i = 0; i < force.count; ++i) {
+            const int body = tables.user_bodies[force.first + i];
+            for (int column = 0; column < tables.bodies[body].nv; ++column)
+                for (const bool velocity : {false, true}) difference(body, column, velocity);
+        }
+    }
+}
+
+Derivatives calc_derivatives(const Tables& tables, double t, const Workspace& w, const double* x,
+                             const double* lambda) {
     const std::size_t nv = tables.nv, m = tables.rows_count;
     Derivatives d;
     d.Jx_q.assign(m * nv, 0.0), d.gamma_q = d.gamma_v = d.Jx_q;
@@ -253,7 +200,9 @@ Derivatives calc_derivatives(const Tables& tables, double t, const Workspace& w,
             add_single_force(tables, w, static_cast<int>(i), d, [&](const auto&, const auto& u, auto& wrench) {
                 wrench.torque -= calc_gyroscopic(tables.bodies[i], u.w);
             });
-    add_user_force(tables, t, w, d);
+    calc_user_force_slopes(tables, t, w, [&](bool velocity, int row_body, int row, int body, int column, double slope) {
+        (velocity ? d.f_v : d.f_q)[(tables.bodies[row_body].v + row) * nv + tables.bodies[body].v + column] += slope;
+    });
     return d;
 }
 

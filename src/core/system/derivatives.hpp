@@ -10,6 +10,8 @@
 // Matrices are dense, row-major. Every element is differentiated by itself: two poses carry twelve dual directions.
 #pragma once
 
+#include <functional>
+
 #include "tables.hpp"
 #include "workspace.hpp"
 
@@ -21,5 +23,10 @@ struct Derivatives {
 
 // At the pose and twist of the workspace; x in velocity coordinates, lambda per row.
 Derivatives calc_derivatives(const Tables& tables, double t, const Workspace& w, const double* x, const double* lambda);
+
+// User forces know no derivatives: central differences over the displacements and velocities of their own bodies.
+// visit(velocity, row body, row, column body, column, slope) for every pair of their velocity coordinates.
+void calc_user_force_slopes(const Tables& tables, double t, const Workspace& w,
+                            const std::function<void(bool, int, int, int, int, double)>& visit);
 
 } // namespace linkwork

@@ -1,0 +1,96 @@
+// The equations of motion as x' = f(t, x) for codes of others: see linkwork/embed.py.
+#include "../formulations/contract.hpp"
+#include "system.hpp"
+
+namespace linkwork {
+
+namespace {
+
+class StateSpace {
+  public:
+    StateSpace(System& system, const std::string& name, const nb::dict& options)
+        : system(system), formulation(build_formulation(name, system.tables, read_formulation_options(options))) {}
+
+    nb::tuple start(double t, const Array& q, const Array& v, const Array& memory) {
+        const Tables& tables = system.tables;
+        check_size(q, tables.nq, "q");
+        check_size(v, tables.nv, "v");
+        check_size(memory, tables.memory_size, "memory");
+        std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
+        std::vector<double> x(2 * (tables.nq + tables.nv));
+        const Status status = formulation->start(t, q.data(), v.data(), x.data());
+        x.resize(formulation->size());
+        return finish(status, std::move(x));
+    }
+    nb::tuple rate(double t, const Array& x) {
+        check_size(x, formulation->size(), "x");
+        std::vector<double> out(formulation->size());
+        const Status status = formulation->calc_rate(t, x.data(), out.data());
+        return finish(status, std::move(out));
+    }
+    nb::tuple jacobian(double t, const Array& x) {
+        check_size(x, formulation->size(), "x");
+        const std::size_t n = formulation->size();
+        std::vector<double> out(n * n);
+        Status status = formulation->calc_linearization(t, x.data());
+        if (status == Status::success) status = formulation->fill_jacobian(out.data());
+        system.raise_user_error();
+        return nb::make_tuple(static_cast<int>(status), to_rows(std::move(out), n, n));
+    }
+    nb::tuple lift(double t, const Array& x) {
+        check_size(x, formulation->size(), "x");
+        Motion m{};
+        const Status status = formulation->lift(t, x.data(), m);
+        system.raise_user_error();
+        const Tables& tables = system.tables;
+        const auto copy = [&](const double* from, int n) {
+            return status == Status::success ? to_array(std::vector<double>(from, from + n)) : to_array({});
+        };
+        return nb::make_tuple(static_cast<int>(status), copy(m.q, tables.nq), copy(m.v, tables.nv), copy(m.a, tables.nv),
+                              copy(m.lambda, tables.rows_count));
+    }
+    nb::tuple correct(double t, const Array& x) {
+        check_size(x, formulation->size(), "x");
+        std::vector<double> out(x.data(), x.data() + formulation->size());
+        Change change = Change::none;
+        const Status status = formulation->correct(t, out.data(), change);
+        system.raise_user_error();
+        out.resize(formulation->size());
+        return nb::make_tuple(static_cast<int>(status), to_array(std::move(out)), static_cast<int>(change));
+    }
+    nb::object kinds() {
+        std::vector<int> kinds(formulation->size());
+        formulation->fill_kinds(kinds.data());
+        return nb::cast(kinds);
+    }
+    nb::dict facts() { return to_dict(formulation->facts()); }
+    int size() { return formulation->size(); }
+
+  private:
+    nb::tuple finish(Status status, std::vector<double> out) {
+        system.raise_user_error();
+        return nb::make_tuple(static_cast<int>(status), to_array(std::move(out)));
+    }
+
+    System& system;
+    std::unique_ptr<Formulation> formulation;
+};
+
+} // namespace
+
+void bind_state_space(nb::module_& m) {
+    nb::class_<StateSpace>(m, "StateSpace", "A formulation as x' = f(t, x); every call returns a status first.")
+        .def(nb::init<System&, const std::string&, const nb::dict&>(), "system"_a, "formulation"_a, "options"_a = nb::dict(),
+             nb::keep_alive<1, 2>())
+        .def("start", &StateSpace::start, "t"_a, "q"_a, "v"_a, "memory"_a, "opens a chart: (status, x)")
+        .def("rate", &StateSpace::rate, "t"_a, "x"_a, "(status, x')")
+        .def("jacobian", &StateSpace::jacobian, "t"_a, "x"_a, "(status, f_x)")
+        .def("lift", &StateSpace::lift, "t"_a, "x"_a, "(status, q, v, a, lambda)")
+        .def("correct", &StateSpace::correct, "t"_a, "x"_a,
+             "after an accepted step: (status, x, change), change 0 none, 1 small, 2 a new chart")
+        .def_prop_ro("size", &StateSpace::size)
+        .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities")
+        .def_prop_ro("facts", &StateSpace::facts);
+}
+
+} // namespace linkwork

@@ -1,0 +1,46 @@
+// Reduced Jacobians J1 = f_y and J2 = f_y' of the state-space equations y'' = f(t, y, y') [negrut (27)-(41)].
+//
+// In displacement coordinates the paper's dependencies become linear questions with matrices that are factorized anyway.
+// One unit of a chart coordinate y_j moves bodies by the tangent d_j:  J d_j = 0, chart(d_j) = e_j. Keeping y' then changes
+// velocities by u_j:  J u_j = -(J v)_q d_j, chart rates unchanged; and accelerations and multipliers by b_j, l_j:
+//     M b + J^T l = K d + C u,    J b = G d + H u           (system/slopes.hpp)
+// One unit of y'_j changes velocities by d_j and accelerations by the solution with K = 0, G = 0, u = d_j. These are
+// (29), (31)-(34) and (35)-(41) with the misprints gone: H = d, J = u, N = 2J is contained in `H`, R and X are never formed.
+#pragma once
+
+#include <vector>
+
+#include "../system/slopes.hpp"
+#include "accelerations.hpp"
+#include "implicit_solver.hpp"
+
+namespace linkwork {
+
+// What a chart tells of itself at the state evaluated last. Vectors d, u, b are in velocity coordinates.
+struct ChartMap {
+    virtual ~ChartMap() = default;
+    // columns d_j, row-major nv x n
+    virtual Status calc_tangents(double* d) = 0;
+    // u with J u = rows and chart rates `rates`
+    virtual void solve_velocity(const double* rows, const double* rates, double* u) = 0;
+    // change of y' by a displacement d at fixed velocity coordinates
+    virtual void calc_rate_slope(const double* d, double* out) = 0;
+    // change of y'' by displacement d, velocity change u and acceleration change b
+    virtual void calc_acceleration_slope(const double* d, const double* u, const double* b, double* out) = 0;
+};
+
+class ReducedJacobians {
+  public:
+    explicit ReducedJacobians(const Tables& tables) : slopes(tables) {}
+    Status calc(double t, ChartMap& chart, Accelerations& engine, int n, ImplicitSolver::Matrix& J1,
+                ImplicitSolver::Matrix& J2);
+
+  private:
+    void take_column(const std::vector<double>& wide, int columns, int j, std::vector<double>& column) const;
+
+    Slopes slopes;
+    std::vector<double> d, u, rows, force, gamma; // wide, row-major
+    std::vector<double> column_d, column_u, b, y, rates, zero;
+};
+
+} // namespace linkwork
