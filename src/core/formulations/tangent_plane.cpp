@@ -3,11 +3,11 @@
 //
 // Around q0 the bodies are described by displacement coordinates xi: r - r0 and, for rigid bodies, 2 G(p0) p, whose
 // inverse on the unit sphere is p = sqrt(1 - |xi|^2/4) p0 + 1/2 G(p0)^T xi. With V an M-orthonormal basis of the null
-// space of J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V y + M^-1 J0^T mu on the constraints; one
+// space of J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V S^-1 y + M^-1 J0^T mu on the constraints; one
 // simplified Newton step is the project's linear question with the factorization of the base point,
-//     [M J0^T; J0 0][d; mu] = [M V (y - V^T M xi); -Phi(xi)].
+//     [M J0^T; J0 0][d; mu] = [M V S^-1 (y - S V^T M xi); -Phi(xi)].
 // Rates: xi' = B v with B = I for translations and B = G(p0) G(p)^T for rotations, so v solves J v = target,
-// V^T M B v = y', by the same iteration. xi'' = B v' - 1/2 |w|^2 G(p0) p for rotations.
+// S V^T M B v = y', by the same iteration. xi'' = B v' - 1/2 |w|^2 G(p0) p for rotations.
 //
 // The chart is left (a new base point is taken) when the iterations contract more slowly than 1/4 or a rotation exceeds
 // 0.8: the plane's own measure of the growth that partitioning watches by its condition number.
@@ -129,7 +129,7 @@ private:
     }
 
     // Tangents at the state: the basis V projected onto the null space of J(q) by the acceleration system, then combined so
-    // that V^T M B d_j = e_j.
+    // that S V^T M B d_j = e_j.
     Status calc_tangents(double* columns) override {
         const int n = tables.nv;
         projected.resize(n, count);
@@ -189,7 +189,7 @@ private:
         const Vec spin = calc_spin(base.data() + body.q + 3, turn);
         for (int i = 0; i < 3; ++i) out[body.v + 3 + i] += spin[i];
     }
-    // V^T M B u
+    // S V^T M B u
     void calc_chart_rate(const double* u, double* out) {
         calc_displacement_rate(u, rate_xi());
         project_rates(rate_xi(), out);
@@ -238,12 +238,12 @@ private:
         }
     }
 
-    // f = M V (y - V^T M xi); the right side of the constraints is already in g
+    // f = M V S^-1 (y - S V^T M xi); the right side of the constraints is already in g
     void fill_tangent_side(const double* y, const double* displacement) {
         project_rates(displacement, chart.data());
         std::fill(f.begin(), f.end(), 0.0);
         for (int j = 0; j < count; ++j) {
-            const double s = y[j] - chart[j];
+            const double s = (y[j] - chart[j]) / length[j];
             const double* column = basis.data() + static_cast<std::size_t>(j) * tables.nv;
             for (int i = 0; i < tables.nv; ++i) f[i] += s * column[i];
         }
@@ -251,7 +251,7 @@ private:
         add_mass_times(tables, f.data(), d.data());
     }
 
-    // out = V^T M u
+    // out = S V^T M u
     void project_rates(const double* u, double* out) {
         std::fill(f.begin(), f.end(), 0.0);
         add_mass_times(tables, u, f.data());
@@ -259,7 +259,7 @@ private:
             const double* column = basis.data() + static_cast<std::size_t>(j) * tables.nv;
             double s = 0;
             for (int i = 0; i < tables.nv; ++i) s += column[i] * f[i];
-            out[j] = s;
+            out[j] = length[j] * s;
         }
     }
 
@@ -290,6 +290,8 @@ private:
         const Eigen::MatrixXd Q = qr.householderQ() * Eigen::MatrixXd::Identity(n, n);
         const Eigen::MatrixXd V = factor.matrixU().solve(Q.rightCols(count));
         basis.assign(V.data(), V.data() + V.size());
+        length.resize(count);
+        for (int j = 0; j < count; ++j) length[j] = V.col(j).norm();
         chart.assign(count, 0.0);
         chart_rate.assign(count, 0.0);
         moved_xi.assign(n, 0.0);
@@ -300,7 +302,7 @@ private:
     std::vector<double> base;     // q0
     std::vector<double> jacobian; // J0
     std::unique_ptr<LinearSolver> solver;
-    std::vector<double> basis; // V, column-major nv x count
+    std::vector<double> basis, length; // V, column-major nv x count, and the lengths S of its columns
     std::vector<double> xi, xi_rate, d, f, g, chart;
     std::vector<double> chart_rate, moved_xi;
     Eigen::MatrixXd projected, turned, tangents; // nv x count, count x count, nv x count
