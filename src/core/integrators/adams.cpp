@@ -36,31 +36,31 @@ constexpr std::array<double, adams_max_order + 2> calc_error_constants() {
 constexpr auto error_constant = calc_error_constants();
 
 class Adams final : public Integrator {
-  public:
-    Adams(int size, const Tolerances &tolerances, int max_order)
+public:
+    Adams(int size, const Tolerances& tolerances, int max_order)
         : size_(size), max_order_(std::clamp(max_order, 1, adams_max_order)), tolerances_(tolerances), x_(size),
           candidate_(size), predicted_(size), rate_(size), gap_(size), scratch_(size),
           phi_(static_cast<std::size_t>(terms) * size), expected_(static_cast<std::size_t>(terms) * size) {}
 
-    Status start(Ode &ode, double t, const double *x, double t_end, double &h) override;
-    Attempt attempt(Ode &ode, double h, bool fixed) override;
-    Status interpolate(Ode &ode, double t, double *x) override;
-    double *candidate() override { return candidate_.data(); }
-    Status accept(Ode &ode, bool changed, double &next) override;
+    Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
+    Attempt attempt(Implicit& ode, double h, bool fixed) override;
+    Status interpolate(Implicit& ode, double t, double* x) override;
+    double* candidate() override { return candidate_.data(); }
+    Status accept(Implicit& ode, bool changed, double& next) override;
     double t() const override { return t_; }
-    const double *x() const override { return x_.data(); }
+    const double* x() const override { return x_.data(); }
     int order() const override { return k_; }
 
-  private:
+private:
     static constexpr int terms = adams_max_order + 3; // 1-based index 1 .. k + 2
     using Row = std::array<double, terms>;
 
-    double *phi(int i) { return phi_.data() + static_cast<std::size_t>(i) * size_; }
-    double *expected(int i) { return expected_.data() + static_cast<std::size_t>(i) * size_; }
+    double* phi(int i) { return phi_.data() + static_cast<std::size_t>(i) * size_; }
+    double* expected(int i) { return expected_.data() + static_cast<std::size_t>(i) * size_; }
     void calc_coefficients(double h);
-    void calc_integrals(double s, Row &g) const;
+    void calc_integrals(double s, Row& g) const;
     void predict();
-    double calc_size(const double *base);
+    double calc_size(const double* base);
     void find_lower_order();
     double propose_retry();
     double find_next_step();
@@ -88,7 +88,7 @@ class Adams final : public Integrator {
     double error_k_ = 0, error_below_ = 0, error_two_below_ = 0; // local errors at orders k, k-1, k-2 for constant step
 };
 
-Status Adams::start(Ode &ode, double t, const double *x, double t_end, double &h) {
+Status Adams::start(Implicit& ode, double t, const double* x, double t_end, double& h) {
     std::copy(x, x + size_, x_.data());
     t_ = t;
     k_ = k_lower_ = 1;
@@ -126,7 +126,7 @@ void Adams::calc_coefficients(double h) {
 //   1 - alpha (1 - r) = (1 - alpha (1 - s)) - alpha (s - r):
 //   g_{1,q} = s^q / q,    g_{i,q} = (1 - alpha_{i-1} (1 - s)) g_{i-1,q} - alpha_{i-1} g_{i-1,q+1}    [sg chapters 5,
 //   6].
-void Adams::calc_integrals(double s, Row &g) const {
+void Adams::calc_integrals(double s, Row& g) const {
     Row moment{};
     double power = 1;
     for (int q = 1; q <= k_ + 1; ++q) {
@@ -146,7 +146,7 @@ void Adams::predict() {
     std::fill(predicted_.begin(), predicted_.end(), 0.0);
     for (int i = k_; i >= 1; --i) {
         const double *past = phi(i), *above = expected(i + 1);
-        double *now = expected(i);
+        double* now = expected(i);
         const double scale = beta_[i], weight = g_[i];
         for (int j = 0; j < size_; ++j) {
             const double difference = scale * past[j];
@@ -158,8 +158,8 @@ void Adams::predict() {
 }
 
 // weighted norm of base + (f - e_1); base may be null
-double Adams::calc_size(const double *base) {
-    const double *vector = gap_.data();
+double Adams::calc_size(const double* base) {
+    const double* vector = gap_.data();
     if (base) {
         for (int j = 0; j < size_; ++j) scratch_[j] = base[j] + gap_[j];
         vector = scratch_.data();
@@ -167,7 +167,7 @@ double Adams::calc_size(const double *base) {
     return std::sqrt(calc_squared_norm(tolerances_, vector, x_.data(), predicted_.data()));
 }
 
-Attempt Adams::attempt(Ode &ode, double h, bool fixed) {
+Attempt Adams::attempt(Implicit& ode, double h, bool fixed) {
     Attempt result;
     h_ = h;
     result.next = std::abs(h);
@@ -178,7 +178,7 @@ Attempt Adams::attempt(Ode &ode, double h, bool fixed) {
     result.status = ode.calc_rate(t_ + h, predicted_.data(), rate_.data());
     k_lower_ = k_;
     if (result.status == Status::success) {
-        const double *e = expected(1);
+        const double* e = expected(1);
         for (int j = 0; j < size_; ++j) gap_[j] = rate_[j] - e[j];
         const double correction = std::abs(h) * calc_size(nullptr);
         result.error =
@@ -220,13 +220,13 @@ double Adams::propose_retry() {
 
 // The correcting polynomial of the step, which takes f(p) for the rate at its end, integrated to t: continuous with the
 // accepted points, of the order of the candidate [sg chapter 6].
-Status Adams::interpolate(Ode &, double t, double *x) {
+Status Adams::interpolate(Implicit&, double t, double* x) {
     Row g;
     calc_integrals((t - t_) / h_, g);
     std::fill(x, x + size_, 0.0);
     for (int i = 1; i <= k_; ++i) {
         const double weight = g[i] * beta_[i];
-        const double *past = phi(i);
+        const double* past = phi(i);
         for (int j = 0; j < size_; ++j) x[j] += weight * past[j];
     }
     for (int j = 0; j < size_; ++j) x[j] = x_[j] + h_ * (x[j] + g[k_ + 1] * gap_[j]);
@@ -234,22 +234,22 @@ Status Adams::interpolate(Ode &, double t, double *x) {
 }
 
 // The last evaluation, always at the candidate as it is now: a small correction by the driver costs nothing more.
-Status Adams::accept(Ode &ode, bool, double &next) {
+Status Adams::accept(Implicit& ode, bool, double& next) {
     const Status status = ode.calc_rate(t_ + h_, candidate_.data(), rate_.data());
     if (status != Status::success) return status;
     std::swap(x_, candidate_);
     t_ += h_;
-    double *highest = phi(k_ + 1);
-    double *beyond = phi(k_ + 2); // used by the error estimate of order k+1 only
-    const double *e = expected(1);
+    double* highest = phi(k_ + 1);
+    double* beyond = phi(k_ + 2); // used by the error estimate of order k+1 only
+    const double* e = expected(1);
     for (int j = 0; j < size_; ++j) {
         const double gap = rate_[j] - e[j];
         beyond[j] = gap - highest[j];
         highest[j] = gap;
     }
     for (int i = 1; i <= k_; ++i) {
-        double *now = phi(i);
-        const double *before = expected(i);
+        double* now = phi(i);
+        const double* before = expected(i);
         for (int j = 0; j < size_; ++j) now[j] = before[j] + highest[j];
     }
     std::copy(psi_trial_.begin() + 1, psi_trial_.begin() + k_ + 1, psi_.begin() + 1);
@@ -296,7 +296,7 @@ double Adams::find_next_step() {
 
 } // namespace
 
-std::unique_ptr<Integrator> build_adams(int size, const Tolerances &tolerances, int max_order) {
+std::unique_ptr<Integrator> build_adams(int size, const Tolerances& tolerances, int max_order) {
     return std::make_unique<Adams>(size, tolerances, max_order);
 }
 

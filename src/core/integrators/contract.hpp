@@ -27,29 +27,39 @@ struct Attempt {
     double next = 0;                 // step to take next if accepted, to retry with if not (magnitude, positive)
 };
 
+struct IntegratorOptions {
+    std::string variant; // sdirk4: "4/15" (default), "1/4"; rodas: "rodas4" (default), "rodas42", "rodas4p", "rodas4p2"
+    int max_order = 0;   // bdf (5), adams (12); 0: the highest
+};
+
+struct IntegratorFacts { // of implicit methods
+    long linearizations = 0, factorizations = 0, iterations = 0, convergence_failures = 0;
+};
+
 struct Integrator {
     virtual ~Integrator() = default;
     // Forgets all history and begins at (t, x), bound for t_end. h: the first step wanted, 0: to be found; on return
     // the step to try (a method that begins at order 1 may lower what was wanted).
-    virtual Status start(Ode &ode, double t, const double *x, double t_end, double &h) = 0;
+    virtual Status start(Implicit& ode, double t, const double* x, double t_end, double& h) = 0;
     // Computes a candidate at t() + h. fixed: the step will be taken whatever the error; a variable-order method still
     // compares orders with each other, but not the error with the tolerance.
     // Adams begins a run of fixed steps at order 1 and raises it step by step: its first steps are its least accurate.
-    virtual Attempt attempt(Ode &ode, double h, bool fixed) = 0;
+    virtual Attempt attempt(Implicit& ode, double h, bool fixed) = 0;
     // State at t inside the last attempted step [t(), t() + h] by the method's own continuous extension; to be asked
     // before the candidate is corrected or accepted. dop853 evaluates four more rates at the first question in a step.
-    virtual Status interpolate(Ode &ode, double t, double *x) = 0;
+    virtual Status interpolate(Implicit& ode, double t, double* x) = 0;
     // The candidate, which the driver may correct in place before accept.
-    virtual double *candidate() = 0;
+    virtual double* candidate() = 0;
     // Makes the candidate current. changed: the driver moved it a little (the rate is evaluated anew, history
     // survives). next: what `attempt` proposed; may be replaced, now that the rate at the new point is known.
-    virtual Status accept(Ode &ode, bool changed, double &next) = 0;
+    virtual Status accept(Implicit& ode, bool changed, double& next) = 0;
     virtual double t() const = 0;
-    virtual const double *x() const = 0;
+    virtual const double* x() const = 0;
     virtual int order() const = 0; // current order
+    virtual IntegratorFacts facts() const { return {}; }
 };
 
 // name: "dopri5", "dop853", "adams"
-std::unique_ptr<Integrator> build_integrator(const std::string &name, int size, const Tolerances &tolerances);
+std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances);
 
 } // namespace linkwork

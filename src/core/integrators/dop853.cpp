@@ -68,6 +68,6 @@ constexpr RungeKuttaTable table{8, 12, 3, a, c, error, error_low, 4, dense, 0, 1
 
 } // namespace
 
-const RungeKuttaTable &dop853_table() { return table; }
+const RungeKuttaTable& dop853_table() { return table; }
 
 } // namespace linkwork

@@ -31,6 +31,6 @@ constexpr RungeKuttaTable table{5, 6, 0, a, c, error, nullptr, 1, dense, beta, 1
 
 } // namespace
 
-const RungeKuttaTable &dopri5_table() { return table; }
+const RungeKuttaTable& dopri5_table() { return table; }
 
 } // namespace linkwork

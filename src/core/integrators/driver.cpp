@@ -15,53 +15,53 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Makes room for more entries, in pieces of at least a megabyte, so that the steps themselves seldom allocate.
-template <class T> void grow(std::vector<T> &values, std::size_t more) {
+template <class T> void grow(std::vector<T>& values, std::size_t more) {
     constexpr std::size_t piece = (std::size_t{1} << 20) / sizeof(T);
     if (values.size() + more > values.capacity())
         values.reserve(std::max({piece, 2 * values.capacity(), values.size() + more}));
 }
 
-StepLimits build_limits(const DriverOptions &o) {
+StepLimits build_limits(const DriverOptions& o) {
     return {o.t_start, o.t_end, o.first_step, o.max_step, o.fixed_step, o.max_steps};
 }
 
 class Runner final : public EventSampler {
-  public:
-    Runner(Formulation &formulation, Integrator &integrator, const Tables &tables, const DriverOptions &options,
-           const Hooks &hooks)
+public:
+    Runner(Formulation& formulation, Integrator& integrator, const Tables& tables, const DriverOptions& options,
+           const Hooks& hooks)
         : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks),
           loop_(formulation, integrator, build_limits(options)), watch_(options.events), nq_(tables.nq), nv_(tables.nv),
           rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv),
           values_(options.events.size()), fired_(std::make_unique<bool[]>(options.events.size())),
           sign_(options.t_end < options.t_start ? -1 : 1) {}
 
-    Run run(const double *q, const double *v);
-    Status calc_values(double t, double *values) override;
+    Run run(const double* q, const double* v);
+    Status calc_values(double t, double* values) override;
 
-  private:
+private:
     struct Marks { // what is stored so far, to go back to when a step has to be repeated
         std::size_t output, events;
     };
 
-    Status open(const double *q, const double *v);
+    Status open(const double* q, const double* v);
     Status advance();
-    Status examine(double t, bool &cut);
-    Status store_events(double &t_cut, bool &cut);
+    Status examine(double t, bool& cut);
+    Status store_events(double& t_cut, bool& cut);
     Status store_outputs(double t);
-    Status finish_step(bool &repeat);
-    Status finish_cut_step(double t, bool &repeat);
+    Status finish_step(bool& repeat);
+    Status finish_cut_step(double t, bool& repeat);
     Status change_state(double t);
     Status call_hooks(double t);
     Status store_start(double t);
-    void append(Records &records, double t, const Motion &motion);
-    void store_state(double t, const Motion &motion);
-    void rewind(const Marks &marks);
+    void append(Records& records, double t, const Motion& motion);
+    void store_state(double t, const Motion& motion);
+    void rewind(const Marks& marks);
     bool has_events() const { return hooks_.events && watch_.size() > 0; }
 
-    Formulation &formulation_;
-    Integrator &integrator_;
-    const DriverOptions &options_;
-    const Hooks &hooks_;
+    Formulation& formulation_;
+    Integrator& integrator_;
+    const DriverOptions& options_;
+    const Hooks& hooks_;
     StepLoop loop_;
     EventWatch watch_;
     const int nq_, nv_, rows_;
@@ -80,8 +80,8 @@ class Runner final : public EventSampler {
 // storage
 // ---------------------------------------------------------------------------------------------------------------------
 
-void Runner::append(Records &records, double t, const Motion &motion) {
-    const auto put = [](std::vector<double> &values, const double *row, int count) {
+void Runner::append(Records& records, double t, const Motion& motion) {
+    const auto put = [](std::vector<double>& values, const double* row, int count) {
         grow(values, static_cast<std::size_t>(count));
         values.insert(values.end(), row, row + count);
     };
@@ -92,9 +92,9 @@ void Runner::append(Records &records, double t, const Motion &motion) {
     put(records.lambda, motion.lambda, rows_);
 }
 
-void Runner::rewind(const Marks &marks) {
-    Records &r = result_.output;
-    const auto cut = [&](std::vector<double> &values, int count) {
+void Runner::rewind(const Marks& marks) {
+    Records& r = result_.output;
+    const auto cut = [&](std::vector<double>& values, int count) {
         values.resize(marks.output * static_cast<std::size_t>(count));
     };
     next_output_ -= r.t.size() - marks.output;
@@ -105,7 +105,7 @@ void Runner::rewind(const Marks &marks) {
 }
 
 // A state between two steps; outputs wanted at exactly this time get the same row.
-void Runner::store_state(double t, const Motion &motion) {
+void Runner::store_state(double t, const Motion& motion) {
     append(result_.steps, t, motion);
     for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) <= 0; ++next_output_)
         append(result_.output, options_.output[next_output_], motion);
@@ -128,7 +128,7 @@ Status Runner::store_outputs(double t) {
 // one step
 // ---------------------------------------------------------------------------------------------------------------------
 
-Status Runner::calc_values(double t, double *values) {
+Status Runner::calc_values(double t, double* values) {
     Status status = integrator_.interpolate(formulation_, t, point_.data());
     Motion motion{};
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
@@ -137,7 +137,7 @@ Status Runner::calc_values(double t, double *values) {
 }
 
 // Records the crossings of the attempted step up to the first that ends it.
-Status Runner::store_events(double &t_cut, bool &cut) {
+Status Runner::store_events(double& t_cut, bool& cut) {
     Motion motion{};
     Status status = formulation_.lift(loop_.t_next(), integrator_.candidate(), motion);
     if (status != Status::success) return status;
@@ -148,7 +148,7 @@ Status Runner::store_events(double &t_cut, bool &cut) {
     // Crossings no further apart than the root finder can tell happen together: two actions at one instant both count.
     std::fill_n(fired_.get(), watch_.size(), false);
     const double together = 1e-14 * std::max(std::abs(loop_.t_next()), std::abs(loop_.step()));
-    for (const Crossing &crossing : watch_.crossings()) {
+    for (const Crossing& crossing : watch_.crossings()) {
         if (cut && sign_ * (crossing.t - t_cut) > together) break;
         if (!cut && options_.events[crossing.event].action != EventAction::record) {
             cut = true;
@@ -169,7 +169,7 @@ Status Runner::store_events(double &t_cut, bool &cut) {
 
 // Corrects the candidate, makes it current and stores it. repeat: the corrected state was of no use, try a shorter
 // step.
-Status Runner::finish_step(bool &repeat) {
+Status Runner::finish_step(bool& repeat) {
     const double t = loop_.t_next(), label = loop_.t_label();
     Change change = Change::none;
     Motion motion{};
@@ -198,7 +198,7 @@ Status Runner::finish_step(bool &repeat) {
 }
 
 // Ends the attempted step at an event: stores the state there and does what the event asks for.
-Status Runner::finish_cut_step(double t, bool &repeat) {
+Status Runner::finish_cut_step(double t, bool& repeat) {
     Status status = integrator_.interpolate(formulation_, t, point_.data());
     Change change = Change::none;
     Motion motion{};
@@ -290,7 +290,7 @@ Status Runner::call_hooks(double t) {
 // the run
 // ---------------------------------------------------------------------------------------------------------------------
 
-Status Runner::open(const double *q, const double *v) {
+Status Runner::open(const double* q, const double* v) {
     result_.t_reached = options_.t_start;
     Status status = formulation_.start(options_.t_start, q, v, point_.data());
     if (status == Status::success) status = store_start(options_.t_start);
@@ -298,13 +298,13 @@ Status Runner::open(const double *q, const double *v) {
     return loop_.start(options_.t_start, point_.data());
 }
 
-Run Runner::run(const double *q, const double *v) {
+Run Runner::run(const double* q, const double* v) {
     const auto begin = Clock::now();
     last_tick_ = begin;
     Status status = open(q, v);
     while (status == Status::success && !ended_ && !loop_.finished()) status = advance();
     result_.status = status == Status::success && ended_ ? Status::stopped : status;
-    const StepFacts &facts = loop_.facts();
+    const StepFacts& facts = loop_.facts();
     result_.facts.steps = facts.steps;
     result_.facts.rejected = facts.rejected;
     result_.facts.restarts = facts.restarts;
@@ -316,8 +316,8 @@ Run Runner::run(const double *q, const double *v) {
 
 } // namespace
 
-Run run(Formulation &formulation, Integrator &integrator, const Tables &tables, const double *q, const double *v,
-        const DriverOptions &options, const Hooks &hooks) {
+Run run(Formulation& formulation, Integrator& integrator, const Tables& tables, const double* q, const double* v,
+        const DriverOptions& options, const Hooks& hooks) {
     return Runner(formulation, integrator, tables, options, hooks).run(q, v);
 }
 

@@ -17,15 +17,15 @@ struct EventSpec {
 // What the run asks of the outside. All may be left empty. Called between steps only, never inside one, except
 // `events`.
 struct Hooks {
-    void *context = nullptr;
+    void* context = nullptr;
     // progress and Ctrl-C, at most every 50 ms; false ends the run as interrupted
-    bool (*tick)(void *context, double t) = nullptr;
+    bool (*tick)(void* context, double t) = nullptr;
     // values of all event functions at a state; false: the user's function raised
-    bool (*events)(void *context, double t, const double *q, const double *v, double *values) = nullptr;
+    bool (*events)(void* context, double t, const double* q, const double* v, double* values) = nullptr;
     // action `change`: may write new q and v (the driver restarts from them); false: raised. stop: end the run here
-    bool (*change)(void *context, int event, double t, double *q, double *v, bool *stop) = nullptr;
+    bool (*change)(void* context, int event, double t, double* q, double* v, bool* stop) = nullptr;
     // callback after every accepted step; false: raised; stop: end the run here
-    bool (*step)(void *context, double t, const double *q, const double *v, bool *stop) = nullptr;
+    bool (*step)(void* context, double t, const double* q, const double* v, bool* stop) = nullptr;
 };
 
 struct DriverOptions {
@@ -62,7 +62,7 @@ struct Run {
     RunFacts facts;
 };
 
-Run run(Formulation &formulation, Integrator &integrator, const Tables &tables, const double *q, const double *v,
-        const DriverOptions &options, const Hooks &hooks);
+Run run(Formulation& formulation, Integrator& integrator, const Tables& tables, const double* q, const double* v,
+        const DriverOptions& options, const Hooks& hooks);
 
 } // namespace linkwork

@@ -16,13 +16,13 @@ constexpr double close_fractions[] = {1.0 / 256, 1.0 / 16, 0.5, 1};
 
 } // namespace
 
-EventWatch::EventWatch(const std::vector<EventSpec> &events)
+EventWatch::EventWatch(const std::vector<EventSpec>& events)
     : events_(events), sides_(events.size()), values_(events.size()), sides_trial_(events.size()),
       values_trial_(events.size()), sample_(events.size()), root_sample_(events.size()) {
     crossings_.reserve(4 * events.size());
 }
 
-void EventWatch::reset(const double *values, const bool *fired) {
+void EventWatch::reset(const double* values, const bool* fired) {
     after_event_ = false;
     for (int i = 0; i < size(); ++i) {
         const bool just_fired = fired && fired[i];
@@ -40,11 +40,11 @@ void EventWatch::commit() {
     after_event_ = false;
 }
 
-Status EventWatch::find_crossings(EventSampler &sampler, double t_0, double t_1, const double *values_1) {
+Status EventWatch::find_crossings(EventSampler& sampler, double t_0, double t_1, const double* values_1) {
     crossings_.clear();
     sides_trial_ = sides_;
     values_trial_ = values_;
-    const double *fractions = after_event_ ? close_fractions : normal_fractions;
+    const double* fractions = after_event_ ? close_fractions : normal_fractions;
     const int samples = after_event_ ? 4 : 2;
     double t_before = t_0;
     for (int k = 0; k < samples; ++k) {
@@ -75,7 +75,7 @@ Status EventWatch::find_crossings(EventSampler &sampler, double t_0, double t_1,
         t_before = t;
     }
     const double sign = t_1 < t_0 ? -1 : 1;
-    std::sort(crossings_.begin(), crossings_.end(), [sign](const Crossing &a, const Crossing &b) {
+    std::sort(crossings_.begin(), crossings_.end(), [sign](const Crossing& a, const Crossing& b) {
         return a.t != b.t ? sign * a.t < sign * b.t : a.event < b.event;
     });
     return Status::success;
@@ -83,8 +83,8 @@ Status EventWatch::find_crossings(EventSampler &sampler, double t_0, double t_1,
 
 // Root in a bracket by inverse quadratic interpolation where the three last points allow it, else bisection:
 // T. R. Chandrupatla, Adv. Eng. Software 28 (1997) 145-149. As safe as Brent's method with one simple criterion.
-Status EventWatch::find_root(EventSampler &sampler, int event, double t_a, double value_a, double t_b, double value_b,
-                             double &root) {
+Status EventWatch::find_root(EventSampler& sampler, int event, double t_a, double value_a, double t_b, double value_b,
+                             double& root) {
     root = t_b;
     if (value_b == 0) return Status::success;
     const double round_off = 2 * std::numeric_limits<double>::epsilon() * std::max(std::abs(t_a), std::abs(t_b));

@@ -10,7 +10,7 @@ namespace linkwork {
 // Values of all event functions at any time inside the attempted step.
 struct EventSampler {
     virtual ~EventSampler() = default;
-    virtual Status calc_values(double t, double *values) = 0;
+    virtual Status calc_values(double t, double* values) = 0;
 };
 
 struct Crossing {
@@ -22,24 +22,24 @@ struct Crossing {
 // a correction of the state between two steps that moves a function over zero is then found as a crossing at the start
 // of the next step. Side 0 (exactly at zero, or just fired) waits for the function to leave zero, which is no crossing.
 class EventWatch {
-  public:
-    explicit EventWatch(const std::vector<EventSpec> &events);
+public:
+    explicit EventWatch(const std::vector<EventSpec>& events);
     // Sets the sides from the values at a start. `fired` [events]: these begin without a side; null: none.
-    void reset(const double *values, const bool *fired);
+    void reset(const double* values, const bool* fired);
     // Finds the crossings in (t_0, t_1], sorted by time; values_1 are the function values at t_1. Looks at the middle
     // too, so that a function that crosses and returns within the step is not missed, and more closely in the step
     // after an event.
-    Status find_crossings(EventSampler &sampler, double t_0, double t_1, const double *values_1);
-    const std::vector<Crossing> &crossings() const { return crossings_; }
+    Status find_crossings(EventSampler& sampler, double t_0, double t_1, const double* values_1);
+    const std::vector<Crossing>& crossings() const { return crossings_; }
     // The step was accepted: its end is the next start.
     void commit();
     int size() const { return static_cast<int>(events_.size()); }
 
-  private:
-    Status find_root(EventSampler &sampler, int event, double t_a, double value_a, double t_b, double value_b,
-                     double &root);
+private:
+    Status find_root(EventSampler& sampler, int event, double t_a, double value_a, double t_b, double value_b,
+                     double& root);
 
-    const std::vector<EventSpec> &events_;
+    const std::vector<EventSpec>& events_;
     std::vector<double> sides_, values_;             // at the last accepted state
     std::vector<double> sides_trial_, values_trial_; // carried through the step
     std::vector<double> sample_, root_sample_;       // scratch

@@ -10,29 +10,29 @@ namespace linkwork {
 namespace {
 
 class RungeKutta final : public Integrator {
-  public:
-    RungeKutta(const RungeKuttaTable &table, int size, const Tolerances &tolerances)
+public:
+    RungeKutta(const RungeKuttaTable& table, int size, const Tolerances& tolerances)
         : table_(table), size_(size), width_(table.stages + 1 + table.extra), tolerances_(tolerances), x_(size),
           candidate_(size), point_(size), error_(size), rates_(static_cast<std::size_t>(width_) * size),
           dense_(static_cast<std::size_t>(3 + table.dense_rows) * size) {}
 
-    Status start(Ode &ode, double t, const double *x, double t_end, double &h) override;
-    Attempt attempt(Ode &ode, double h, bool fixed) override;
-    Status interpolate(Ode &ode, double t, double *x) override;
-    double *candidate() override { return candidate_.data(); }
-    Status accept(Ode &ode, bool changed, double &next) override;
+    Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
+    Attempt attempt(Implicit& ode, double h, bool fixed) override;
+    Status interpolate(Implicit& ode, double t, double* x) override;
+    double* candidate() override { return candidate_.data(); }
+    Status accept(Implicit& ode, bool changed, double& next) override;
     double t() const override { return t_; }
-    const double *x() const override { return x_.data(); }
+    const double* x() const override { return x_.data(); }
     int order() const override { return table_.order; }
 
-  private:
-    double *rate(int stage) { return rates_.data() + static_cast<std::size_t>(stage) * size_; }
-    void add_rates(const double *weights, int count, const double *base, double factor, double *sum);
+private:
+    double* rate(int stage) { return rates_.data() + static_cast<std::size_t>(stage) * size_; }
+    void add_rates(const double* weights, int count, const double* base, double factor, double* sum);
     double calc_error();
-    Status find_end_rate(Ode &ode);
-    Status build_dense(Ode &ode);
+    Status find_end_rate(Implicit& ode);
+    Status build_dense(Implicit& ode);
 
-    const RungeKuttaTable &table_;
+    const RungeKuttaTable& table_;
     const int size_, width_;
     const Tolerances tolerances_;
     std::vector<double> x_, candidate_; // current state, state at the end of the attempted step
@@ -47,7 +47,7 @@ class RungeKutta final : public Integrator {
 };
 
 // sum = base + factor * (weights . rates); base may be null
-void RungeKutta::add_rates(const double *weights, int count, const double *base, double factor, double *sum) {
+void RungeKutta::add_rates(const double* weights, int count, const double* base, double factor, double* sum) {
     if (base)
         std::copy(base, base + size_, sum);
     else
@@ -55,12 +55,12 @@ void RungeKutta::add_rates(const double *weights, int count, const double *base,
     for (int j = 0; j < count; ++j) {
         if (weights[j] == 0) continue;
         const double scale = factor * weights[j];
-        const double *k = rate(j);
+        const double* k = rate(j);
         for (int i = 0; i < size_; ++i) sum[i] += scale * k[i];
     }
 }
 
-Status RungeKutta::start(Ode &ode, double t, const double *x, double t_end, double &h) {
+Status RungeKutta::start(Implicit& ode, double t, const double* x, double t_end, double& h) {
     std::copy(x, x + size_, x_.data());
     t_ = t;
     error_last_ = 1e-4;
@@ -70,7 +70,7 @@ Status RungeKutta::start(Ode &ode, double t, const double *x, double t_end, doub
     return find_first_step(ode, tolerances_, table_.order, t_, t_end, x_.data(), rate(0), point_.data(), rate(1), h);
 }
 
-Attempt RungeKutta::attempt(Ode &ode, double h, bool fixed) {
+Attempt RungeKutta::attempt(Implicit& ode, double h, bool fixed) {
     Attempt result;
     h_ = h;
     ++attempts_;
@@ -80,7 +80,7 @@ Attempt RungeKutta::attempt(Ode &ode, double h, bool fixed) {
     // stages, the last of which is the candidate
     for (int stage = 1; stage <= table_.stages; ++stage) {
         const bool last = stage == table_.stages;
-        double *point = last ? candidate_.data() : point_.data();
+        double* point = last ? candidate_.data() : point_.data();
         add_rates(table_.a + stage * width_, stage, x_.data(), h, point);
         if (last) break;
         result.status = ode.calc_rate(t_ + table_.c[stage] * h, point, rate(stage));
@@ -124,7 +124,7 @@ double RungeKutta::calc_error() {
     return high == 0 && low == 0 ? 0 : high / std::sqrt(high + 0.01 * low);
 }
 
-Status RungeKutta::find_end_rate(Ode &ode) {
+Status RungeKutta::find_end_rate(Implicit& ode) {
     if (end_rate_known_) return Status::success;
     const Status status = ode.calc_rate(t_ + h_, candidate_.data(), rate(table_.stages));
     end_rate_known_ = status == Status::success;
@@ -133,7 +133,7 @@ Status RungeKutta::find_end_rate(Ode &ode) {
 
 // The continuous extension u(s) = x + s (F0 + (1-s) (F1 + s (F2 + (1-s) (F3 + ...)))) with s = (t - t_n)/h. F0, F1, F2
 // are the cubic Hermite terms, F3.. are h D k [hairer II.6].
-Status RungeKutta::build_dense(Ode &ode) {
+Status RungeKutta::build_dense(Implicit& ode) {
     Status status = find_end_rate(ode);
     for (int stage = table_.stages + 1; stage < width_ && status == Status::success; ++stage) {
         add_rates(table_.a + stage * width_, stage, x_.data(), h_, point_.data());
@@ -154,7 +154,7 @@ Status RungeKutta::build_dense(Ode &ode) {
     return Status::success;
 }
 
-Status RungeKutta::interpolate(Ode &ode, double t, double *x) {
+Status RungeKutta::interpolate(Implicit& ode, double t, double* x) {
     if (!dense_known_) {
         const Status status = build_dense(ode);
         if (status != Status::success) return status;
@@ -170,7 +170,7 @@ Status RungeKutta::interpolate(Ode &ode, double t, double *x) {
     return Status::success;
 }
 
-Status RungeKutta::accept(Ode &ode, bool changed, double &) {
+Status RungeKutta::accept(Implicit& ode, bool changed, double&) {
     if (changed) end_rate_known_ = false;
     const Status status = find_end_rate(ode);
     if (status != Status::success) return status;
@@ -184,7 +184,7 @@ Status RungeKutta::accept(Ode &ode, bool changed, double &) {
 
 } // namespace
 
-std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable &table, int size, const Tolerances &tolerances) {
+std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable& table, int size, const Tolerances& tolerances) {
     return std::make_unique<RungeKutta>(table, size, tolerances);
 }
 

@@ -11,20 +11,20 @@ namespace linkwork {
 struct RungeKuttaTable {
     int order;               // of the solution that is carried on
     int stages, extra;       // rows below have width = stages + 1 + extra
-    const double *a;         // [width * width] row-major, strictly lower triangular; row `stages` holds the weights b
-    const double *c;         // [width]
-    const double *error;     // [width] difference to the embedded solution
-    const double *error_low; // [width] difference to a second one of order 3, combined as in [hairer II.10]; or null
+    const double* a;         // [width * width] row-major, strictly lower triangular; row `stages` holds the weights b
+    const double* c;         // [width]
+    const double* error;     // [width] difference to the embedded solution
+    const double* error_low; // [width] difference to a second one of order 3, combined as in [hairer II.10]; or null
     int dense_rows;          // terms of the continuous extension beyond the cubic Hermite ones
-    const double *dense;     // [dense_rows * width]
+    const double* dense;     // [dense_rows * width]
     double beta;             // weight of the previous error in the step control [hairer2 IV.2]
     double exponent;         // of the present error
     double shrink, grow;     // bounds on h_new / h
 };
 
-std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable &table, int size, const Tolerances &tolerances);
+std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable& table, int size, const Tolerances& tolerances);
 
-const RungeKuttaTable &dopri5_table();
-const RungeKuttaTable &dop853_table();
+const RungeKuttaTable& dopri5_table();
+const RungeKuttaTable& dop853_table();
 
 } // namespace linkwork

@@ -12,13 +12,13 @@ double StepLoop::calc_floor() const {
     return 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(integrator_.t()), 1e-6 * span);
 }
 
-Status StepLoop::start(double t, const double *x) {
+Status StepLoop::start(double t, const double* x) {
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : limits_.first_step;
     arrived_ = false;
     return integrator_.start(ode_, t, x, limits_.t_end, proposal_);
 }
 
-Status StepLoop::restart(double t, const double *x, bool keep_step) {
+Status StepLoop::restart(double t, const double* x, bool keep_step) {
     ++facts_.restarts;
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : keep_step ? next_ : 0;
     return integrator_.start(ode_, t, x, limits_.t_end, proposal_);

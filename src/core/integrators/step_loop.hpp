@@ -20,13 +20,13 @@ struct StepFacts {
 };
 
 class StepLoop {
-  public:
-    StepLoop(Ode &ode, Integrator &integrator, const StepLimits &limits)
+public:
+    StepLoop(Implicit& ode, Integrator& integrator, const StepLimits& limits)
         : ode_(ode), integrator_(integrator), limits_(limits) {}
 
-    Status start(double t, const double *x);
+    Status start(double t, const double* x);
     // Begins anew at (t, x): with the step of now, or with one to be found.
-    Status restart(double t, const double *x, bool keep_step);
+    Status restart(double t, const double* x, bool keep_step);
     // Tries steps until the integrator has a candidate whose error is acceptable.
     Status find_candidate();
     // The candidate turned out to be of no use for this reason: success when a shorter step may help, else the reason.
@@ -42,15 +42,15 @@ class StepLoop {
     double t_next() const { return integrator_.t() + step_; }           // of the candidate, as the equations see it
     double t_label() const { return last_ ? limits_.t_end : t_next(); } // the same, exactly t_end at the end
     double step() const { return step_; }
-    const StepFacts &facts() const { return facts_; }
+    const StepFacts& facts() const { return facts_; }
 
-  private:
+private:
     double calc_floor() const;
     double sign() const { return limits_.t_end < limits_.t_start ? -1 : 1; }
     void count_step(double h, bool full);
 
-    Ode &ode_;
-    Integrator &integrator_;
+    Implicit& ode_;
+    Integrator& integrator_;
     const StepLimits limits_;
     StepFacts facts_;
     double proposal_ = 0, next_ = 0; // magnitudes: step to try now; step to try after the candidate is accepted

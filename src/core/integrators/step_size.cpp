@@ -5,7 +5,7 @@
 
 namespace linkwork {
 
-double calc_squared_norm(const Tolerances &tolerances, const double *error, const double *x0, const double *x1) {
+double calc_squared_norm(const Tolerances& tolerances, const double* error, const double* x0, const double* x1) {
     const auto size = tolerances.atol.size();
     double sum = 0;
     for (std::size_t i = 0; i < size; ++i) {
@@ -18,8 +18,8 @@ double calc_squared_norm(const Tolerances &tolerances, const double *error, cons
 
 // [hairer] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4, "starting step size":
 // (a) h0 = 0.01 |x| / |x'|, (b) an explicit Euler step of h0 gives |x''|, (c) h1^order max(|x'|, |x''|) = 0.01.
-Status find_first_step(Ode &ode, const Tolerances &tolerances, int order, double t, double t_end, const double *x,
-                       const double *rate, double *point, double *point_rate, double &h) {
+Status find_first_step(Implicit& ode, const Tolerances& tolerances, int order, double t, double t_end, const double* x,
+                       const double* rate, double* point, double* point_rate, double& h) {
     const int size = ode.size();
     const double span = std::abs(t_end - t), sign = t_end < t ? -1 : 1;
     const double state_size = std::sqrt(calc_squared_norm(tolerances, x, x, x));

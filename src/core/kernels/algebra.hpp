@@ -88,9 +88,7 @@ using std::tan;
 using std::tanh;
 
 template <class T, int N> inline Dual<T, N> sin(const Dual<T, N>& a) { return chain(a, sin(a.value), cos(a.value)); }
-template <class T, int N> inline Dual<T, N> cos(const Dual<T, N>& a) {
-    return chain(a, cos(a.value), -sin(a.value));
-}
+template <class T, int N> inline Dual<T, N> cos(const Dual<T, N>& a) { return chain(a, cos(a.value), -sin(a.value)); }
 template <class T, int N> inline Dual<T, N> tan(const Dual<T, N>& a) {
     const T f = tan(a.value);
     return chain(a, f, T(1.0) + f * f);
@@ -116,9 +114,7 @@ template <class T, int N> inline Dual<T, N> tanh(const Dual<T, N>& a) {
     const T f = tanh(a.value);
     return chain(a, f, T(1.0) - f * f);
 }
-template <class T, int N> inline Dual<T, N> abs(const Dual<T, N>& a) {
-    return plain(a) < 0.0 ? -a : a;
-}
+template <class T, int N> inline Dual<T, N> abs(const Dual<T, N>& a) { return plain(a) < 0.0 ? -a : a; }
 template <class T, int N> inline Dual<T, N> pow(const Dual<T, N>& a, double n) {
     if (n == 0.0) return Dual<T, N>(1.0);
     return chain(a, pow(a.value, n), T(n) * pow(a.value, n - 1.0));

@@ -54,41 +54,70 @@ template <class T> inline T calc_step(const T& x, const T& x0, const T& h0, cons
 // The operations with one operand, by their word.
 template <class T> inline T calc_unary(std::int32_t word, const T& a) {
     switch (word) {
-    case word_neg: return -a;
-    case word_sin: return sin(a);
-    case word_cos: return cos(a);
-    case word_tan: return tan(a);
-    case word_asin: return asin(a);
-    case word_acos: return acos(a);
-    case word_atan: return atan(a);
-    case word_sinh: return sinh(a);
-    case word_cosh: return cosh(a);
-    case word_tanh: return tanh(a);
-    case word_exp: return exp(a);
-    case word_log: return log(a);
-    case word_sqrt: return sqrt(a);
-    case word_abs: return plain(a) < 0.0 ? T(-a) : a;
-    case word_sign: return T(plain(a) > 0.0 ? 1.0 : plain(a) < 0.0 ? -1.0 : 0.0);
-    case word_not: return T(plain(a) == 0.0 ? 1.0 : 0.0);
-    default: return T(std::numeric_limits<double>::quiet_NaN());
+    case word_neg:
+        return -a;
+    case word_sin:
+        return sin(a);
+    case word_cos:
+        return cos(a);
+    case word_tan:
+        return tan(a);
+    case word_asin:
+        return asin(a);
+    case word_acos:
+        return acos(a);
+    case word_atan:
+        return atan(a);
+    case word_sinh:
+        return sinh(a);
+    case word_cosh:
+        return cosh(a);
+    case word_tanh:
+        return tanh(a);
+    case word_exp:
+        return exp(a);
+    case word_log:
+        return log(a);
+    case word_sqrt:
+        return sqrt(a);
+    case word_abs:
+        return plain(a) < 0.0 ? T(-a) : a;
+    case word_sign:
+        return T(plain(a) > 0.0 ? 1.0 : plain(a) < 0.0 ? -1.0 : 0.0);
+    case word_not:
+        return T(plain(a) == 0.0 ? 1.0 : 0.0);
+    default:
+        return T(std::numeric_limits<double>::quiet_NaN());
     }
 }
 
 // The operations with two operands, by their word; `power` is settled by the caller.
 template <class T> inline T calc_binary(std::int32_t word, const T& a, const T& b) {
     switch (word) {
-    case word_add: return a + b;
-    case word_sub: return a - b;
-    case word_mul: return a * b;
-    case word_div: return a / b;
-    case word_atan2: return atan2(a, b);
-    case word_min: return plain(b) < plain(a) ? b : a;
-    case word_max: return plain(b) > plain(a) ? b : a;
-    case word_less: return T(plain(a) < plain(b) ? 1.0 : 0.0);
-    case word_less_equal: return T(plain(a) <= plain(b) ? 1.0 : 0.0);
-    case word_and: return T(plain(a) != 0.0 && plain(b) != 0.0 ? 1.0 : 0.0);
-    case word_or: return T(plain(a) != 0.0 || plain(b) != 0.0 ? 1.0 : 0.0);
-    default: return T(std::numeric_limits<double>::quiet_NaN());
+    case word_add:
+        return a + b;
+    case word_sub:
+        return a - b;
+    case word_mul:
+        return a * b;
+    case word_div:
+        return a / b;
+    case word_atan2:
+        return atan2(a, b);
+    case word_min:
+        return plain(b) < plain(a) ? b : a;
+    case word_max:
+        return plain(b) > plain(a) ? b : a;
+    case word_less:
+        return T(plain(a) < plain(b) ? 1.0 : 0.0);
+    case word_less_equal:
+        return T(plain(a) <= plain(b) ? 1.0 : 0.0);
+    case word_and:
+        return T(plain(a) != 0.0 && plain(b) != 0.0 ? 1.0 : 0.0);
+    case word_or:
+        return T(plain(a) != 0.0 || plain(b) != 0.0 ? 1.0 : 0.0);
+    default:
+        return T(std::numeric_limits<double>::quiet_NaN());
     }
 }
 
@@ -102,8 +131,12 @@ template <class T> inline T calc_expression(const Tables& tables, const Function
         const bool exponent_constant = constant;
         constant = code == word_push;
         switch (code) {
-        case word_push: *top++ = T(tables.numbers[*word++]); break;
-        case word_load: *top++ = arguments[*word++]; break;
+        case word_push:
+            *top++ = T(tables.numbers[*word++]);
+            break;
+        case word_load:
+            *top++ = arguments[*word++];
+            break;
         case word_spline: {
             T y, slope, bend;
             calc_spline(tables, tables.functions[*word++], top[-1], y, slope, bend);
@@ -114,7 +147,9 @@ template <class T> inline T calc_expression(const Tables& tables, const Function
             --top;
             top[-1] = exponent_constant ? T(pow(top[-1], plain(top[0]))) : calc_power(top[-1], top[0]);
             break;
-        case word_power_integer: top[-1] = calc_integer_power(top[-1], *word++); break;
+        case word_power_integer:
+            top[-1] = calc_integer_power(top[-1], *word++);
+            break;
         case word_where:
             top -= 2;
             top[-1] = plain(top[-1]) != 0.0 ? top[0] : top[1];
@@ -137,7 +172,8 @@ template <class T> inline T calc_expression(const Tables& tables, const Function
             --top;
             top[-1] = calc_binary(code, top[-1], top[0]);
             break;
-        default: top[-1] = calc_unary(code, top[-1]);
+        default:
+            top[-1] = calc_unary(code, top[-1]);
         }
     }
     return top[-1];

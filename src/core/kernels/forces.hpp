@@ -1,6 +1,8 @@
-// Force elements: the wrench each puts on its bodies, force in ground axes and torque about the centre of mass in body axes.
+// Force elements: the wrench each puts on its bodies, force in ground axes and torque about the centre of mass in body
+// axes.
 //
-// Pure templates on the scalar, so that dual numbers give the exact position and velocity Jacobians (system/derivatives.hpp).
+// Pure templates on the scalar, so that dual numbers give the exact position and velocity Jacobians
+// (system/derivatives.hpp).
 #pragma once
 
 #include "primitives.hpp"
@@ -35,9 +37,9 @@ inline T calc_coordinate_law(const Tables& tables, const CoordinateForce& f, con
     return h;
 }
 template <class P, class T>
-inline CoordinateState<T> calc_coordinate_force(const Tables& tables, const CoordinateForce& f, const T& t, double memory,
-                                                const Pose<T>& a, const Twist<T>& u, const Pose<T>& b, const Twist<T>& v,
-                                                Wrench<T>& wrench_a, Wrench<T>& wrench_b) {
+inline CoordinateState<T> calc_coordinate_force(const Tables& tables, const CoordinateForce& f, const T& t,
+                                                double memory, const Pose<T>& a, const Twist<T>& u, const Pose<T>& b,
+                                                const Twist<T>& v, Wrench<T>& wrench_a, Wrench<T>& wrench_b) {
     Features<T> X, g;
     SpatialRow<T> row_a, row_b;
     calc_features<P>(f.coordinate, a, b, X);
@@ -70,8 +72,9 @@ inline void calc_load(const Tables& tables, const Load& load, const T& t, const 
 
 // ---------------------------------------------------------------------------------------------------------------
 // Bushing: with frames R_a, R_b on the bodies, d = R_a^T (P_b - P_a) and the relative Euler parameters (e0, e) of
-// R_a^T R_b, the potential is 1/2 d^T K d + 1/2 (2e)^T K' (2e). From delta(2e) = (e0 I + tilde e) delta pi (b-frame axes)
-// the torque on b is -(e0 K' 2e - e x K' 2e). The force acts at P_b on both bodies, so it does no work in a rigid motion.
+// R_a^T R_b, the potential is 1/2 d^T K d + 1/2 (2e)^T K' (2e). From delta(2e) = (e0 I + tilde e) delta pi (b-frame
+// axes) the torque on b is -(e0 K' 2e - e x K' 2e). The force acts at P_b on both bodies, so it does no work in a rigid
+// motion.
 // ---------------------------------------------------------------------------------------------------------------
 template <class T> struct BushingState {
     Mat3<T> R_a, R_b;
@@ -98,14 +101,12 @@ template <class T> inline BushingState<T> calc_bushing_state(const Bushing& f, c
            quarter * (entry(1, 0) - entry(0, 1))};
     return s;
 }
-template <class T>
-inline void calc_bushing(const Bushing& f, const Pose<T>& a, const Twist<T>& u, const Pose<T>& b, const Twist<T>& v,
-                         Wrench<T>& wrench_a, Wrench<T>& wrench_b) {
+template <class T> inline void calc_bushing(const Bushing& f, const Pose<T>& a, const Twist<T>& u, const Pose<T>& b,
+                                            const Twist<T>& v, Wrench<T>& wrench_a, Wrench<T>& wrench_b) {
     const BushingState<T> s = calc_bushing_state(f, a, b);
     const Vec3<T> P = calc_point(b, f.s_b), w_a = a.A * u.w, w_b = b.A * v.w;
     // rate of d seen from the frame of a
-    const Vec3<T> rate =
-        transpose_times(s.R_a, calc_point_rate(b, v, f.s_b) - (u.v + cross(w_a, P - a.r)));
+    const Vec3<T> rate = transpose_times(s.R_a, calc_point_rate(b, v, f.s_b) - (u.v + cross(w_a, P - a.r)));
     const Vec3<T> spin = transpose_times(s.R_b, w_b - w_a);
     Vec3<T> force, moment;
     for (int i = 0; i < 3; ++i) {

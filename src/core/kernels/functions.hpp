@@ -1,9 +1,10 @@
 // Scalar functions of the user: expressions, splines and callables, on any scalar.
 //
-// An expression is a list of words for a small stack machine, written by `functions.py`; a word is an operation code, or
-// for `push` and `load` a code followed by an index. A spline is a piecewise cubic: `count` knots x_i at numbers[first],
-// then 4 (count - 1) coefficients c0..c3 per interval in powers of (x - x_i). Outside the knots it goes on as the straight
-// line of its end slope, or starts over if it is periodic. A callable knows no derivatives: on dual scalars it is differenced with steps scaled to its argument.
+// An expression is a list of words for a small stack machine, written by `functions.py`; a word is an operation code,
+// or for `push` and `load` a code followed by an index. A spline is a piecewise cubic: `count` knots x_i at
+// numbers[first], then 4 (count - 1) coefficients c0..c3 per interval in powers of (x - x_i). Outside the knots it goes
+// on as the straight line of its end slope, or starts over if it is periodic. A callable knows no derivatives: on dual
+// scalars it is differenced with steps scaled to its argument.
 #pragma once
 
 #include "../system/tables.hpp"
@@ -37,11 +38,11 @@ enum Word : std::int32_t { // one operand fewer on the stack per extra argument
     word_sign,
     word_min,
     word_max,
-    word_less,      // 1 or 0
+    word_less, // 1 or 0
     word_less_equal,
-    word_where,     // condition, then, else
-    word_step,      // x, x0, h0, x1, h1: smooth cubic step h0 -> h1
-    word_spline,    // + index of a spline function: value at the top of the stack
+    word_where,  // condition, then, else
+    word_step,   // x, x0, h0, x1, h1: smooth cubic step h0 -> h1
+    word_spline, // + index of a spline function: value at the top of the stack
     word_and,
     word_or,
     word_not,

@@ -6,9 +6,9 @@
 //   bend      X'^T s_XX X', the part of s'' that is quadratic in the feature rates
 // and the carrier formulas of carriers.hpp turn these into the Jacobian row and the bias of any pair of bodies:
 //   J = sum_k g_k X_k,v        s'' = J v' + bias,   bias = bend + sum_k g_k . bias(X_k)
-// All are templates on the scalar: with Dual scalars the same code gives (J v)_q, (J^T lambda)_q, bias_q, bias_v and the
-// third-order contractions (see system/derivatives.hpp). `coincident` is three such coordinates sharing their features and is
-// written out where rows are filled.
+// All are templates on the scalar: with Dual scalars the same code gives (J v)_q, (J^T lambda)_q, bias_q, bias_v and
+// the third-order contractions (see system/derivatives.hpp). `coincident` is three such coordinates sharing their
+// features and is written out where rows are filled.
 #pragma once
 
 #include "carriers.hpp"
@@ -114,9 +114,8 @@ struct Curve {
         T u[2], tangent[2], normal[2], s, curvature;
     };
     // Newton's method on the foot point from the memory; two more sweeps make it exact in nested dual scalars.
-    template <class T>
-    static Foot<T> find_foot(const Tables& tables, const Primitive& p, const Features<T>& X, double memory,
-                             double* parameter = nullptr) {
+    template <class T> static Foot<T> find_foot(const Tables& tables, const Primitive& p, const Features<T>& X,
+                                                double memory, double* parameter = nullptr) {
         const Vec3<T> D = X.P_b - X.P_a;
         Foot<T> f;
         f.u[0] = dot(X.d_a, D);
@@ -145,8 +144,8 @@ struct Curve {
     template <class T> static T value(const Tables& tables, const Primitive& p, const Features<T>& X, double memory) {
         return find_foot(tables, p, X, memory).s;
     }
-    template <class T>
-    static void gradient(const Tables& tables, const Primitive& p, const Features<T>& X, double memory, Features<T>& g) {
+    template <class T> static void gradient(const Tables& tables, const Primitive& p, const Features<T>& X,
+                                            double memory, Features<T>& g) {
         const Foot<T> f = find_foot(tables, p, X, memory);
         const Vec3<T> D = X.P_b - X.P_a;
         g.d_a = f.normal[0] * D;
@@ -169,20 +168,22 @@ template <class... Ts> struct TypeList {};
 using ScalarPrimitives = TypeList<Dot1, Dot2, Distance, Angle, Curve>;
 
 // Calls visit(P{}) for every scalar primitive type P.
-template <class Visit, class... Ps> inline void for_each_primitive(TypeList<Ps...>, Visit&& visit) { (visit(Ps{}), ...); }
+template <class Visit, class... Ps> inline void for_each_primitive(TypeList<Ps...>, Visit&& visit) {
+    (visit(Ps{}), ...);
+}
 
 // ---------------------------------------------------------------------------------------------------------------
 // Carrier formulas: features of a primitive from two poses, and back from gradients to rows.
 // ---------------------------------------------------------------------------------------------------------------
-template <class P, class T> inline void calc_features(const Primitive& p, const Pose<T>& a, const Pose<T>& b, Features<T>& X) {
+template <class P, class T>
+inline void calc_features(const Primitive& p, const Pose<T>& a, const Pose<T>& b, Features<T>& X) {
     if constexpr (P::points) X.P_a = calc_point(a, p.s_a), X.P_b = calc_point(b, p.s_b);
     if constexpr (P::direction_a) X.d_a = calc_direction(a, p.d_a);
     if constexpr (P::second_a) X.e_a = calc_direction(a, p.e_a);
     if constexpr (P::direction_b) X.d_b = calc_direction(b, p.d_b);
 }
-template <class P, class T>
-inline void calc_feature_rates(const Primitive& p, const Pose<T>& a, const Twist<T>& u, const Pose<T>& b, const Twist<T>& w,
-                               Features<T>& U) {
+template <class P, class T> inline void calc_feature_rates(const Primitive& p, const Pose<T>& a, const Twist<T>& u,
+                                                           const Pose<T>& b, const Twist<T>& w, Features<T>& U) {
     if constexpr (P::points) U.P_a = calc_point_rate(a, u, p.s_a), U.P_b = calc_point_rate(b, w, p.s_b);
     if constexpr (P::direction_a) U.d_a = calc_direction_rate(a, u, p.d_a);
     if constexpr (P::second_a) U.e_a = calc_direction_rate(a, u, p.e_a);
@@ -193,9 +194,8 @@ template <class T> struct SpatialRow { // a row in the spatial velocity (v, w) o
     Vec3<T> force, torque;
 };
 
-template <class P, class T>
-inline void calc_rows(const Primitive& p, const Pose<T>& a, const Pose<T>& b, const Features<T>& g, SpatialRow<T>& row_a,
-                      SpatialRow<T>& row_b) {
+template <class P, class T> inline void calc_rows(const Primitive& p, const Pose<T>& a, const Pose<T>& b,
+                                                  const Features<T>& g, SpatialRow<T>& row_a, SpatialRow<T>& row_b) {
     row_a = {}, row_b = {};
     if constexpr (P::points) {
         row_a.force = g.P_a, row_a.torque = cross(cast<T>(p.s_a), transpose_times(a.A, g.P_a));
@@ -207,9 +207,8 @@ inline void calc_rows(const Primitive& p, const Pose<T>& a, const Pose<T>& b, co
 }
 
 // sum_k g_k . bias(X_k)
-template <class P, class T>
-inline T calc_carrier_bias(const Primitive& p, const Pose<T>& a, const Twist<T>& u, const Pose<T>& b, const Twist<T>& w,
-                           const Features<T>& g) {
+template <class P, class T> inline T calc_carrier_bias(const Primitive& p, const Pose<T>& a, const Twist<T>& u,
+                                                       const Pose<T>& b, const Twist<T>& w, const Features<T>& g) {
     T s(0.0);
     if constexpr (P::points) s = s + dot(g.P_a, calc_bias(a, u, p.s_a)) + dot(g.P_b, calc_bias(b, w, p.s_b));
     if constexpr (P::direction_a) s = s + dot(g.d_a, calc_bias(a, u, p.d_a));

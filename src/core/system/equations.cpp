@@ -13,8 +13,8 @@ enum : unsigned { want_phi = 1, want_jacobian = 2, want_gamma = 4 };
 double memory_of(const Workspace& w, const Primitive& p) { return p.memory >= 0 ? w.memory[p.memory] : 0.0; }
 
 // Adds one row, scaled by the primitive's coefficient, to the Jacobian parts of both bodies.
-void add_rows(const Tables& tables, const Primitive& p, int row, const SpatialRow<double>& a, const SpatialRow<double>& b,
-              double* jacobian) {
+void add_rows(const Tables& tables, const Primitive& p, int row, const SpatialRow<double>& a,
+              const SpatialRow<double>& b, double* jacobian) {
     const Body &body_a = tables.bodies[p.body_a], &body_b = tables.bodies[p.body_b];
     const int local = row - tables.blocks[tables.rows[row].block].row;
     add_row(body_a, p.coefficient * a.force, p.coefficient * a.torque,
@@ -90,8 +90,8 @@ Prescribed calc_prescribed(const Tables& tables, int function, double t) {
     return {f.value.value, f.value.slope[0], f.slope[0].slope[0]};
 }
 
-// What a callable of the user sees of its bodies: t, then per body r (3), A (9, row-major), r-dot (3), w in ground axes (3);
-// it returns per body force and torque about the centre of mass, both in ground axes.
+// What a callable of the user sees of its bodies: t, then per body r (3), A (9, row-major), r-dot (3), w in ground axes
+// (3); it returns per body force and torque about the centre of mass, both in ground axes.
 void add_user_forces(const Tables& tables, double t, Workspace& w) {
     constexpr int most = 16;
     double seen[1 + 18 * most], out[6 * most];
@@ -128,7 +128,8 @@ void finish_tables(Tables& tables) {
         for (std::size_t i = n; i-- > 0;)
             for (int k = 0; k <= kind_of(i); ++k) first[k] = static_cast<int>(i);
     };
-    fill_first(tables.primitive_first, [&](std::size_t i) { return tables.primitives[i].kind; }, tables.primitives.size());
+    fill_first(
+        tables.primitive_first, [&](std::size_t i) { return tables.primitives[i].kind; }, tables.primitives.size());
     fill_first(
         tables.coordinate_force_first, [&](std::size_t i) { return tables.coordinate_forces[i].coordinate.kind; },
         tables.coordinate_forces.size());
@@ -190,8 +191,8 @@ void calc_forces(const Tables& tables, double t, Workspace& w) {
         for (int i = tables.coordinate_force_first[P::kind]; i < tables.coordinate_force_first[P::kind + 1]; ++i) {
             const CoordinateForce& f = tables.coordinate_forces[i];
             const int a = f.coordinate.body_a, b = f.coordinate.body_b;
-            calc_coordinate_force<P>(tables, f, t, memory_of(w, f.coordinate), w.pose[a], w.twist[a], w.pose[b], w.twist[b],
-                                     w.wrench[a], w.wrench[b]);
+            calc_coordinate_force<P>(tables, f, t, memory_of(w, f.coordinate), w.pose[a], w.twist[a], w.pose[b],
+                                     w.twist[b], w.wrench[a], w.wrench[b]);
         }
     });
     for (const Load& f : tables.loads) calc_load(tables, f, t, w.pose[f.body], w.wrench[f.body]);

@@ -1,7 +1,9 @@
-// The equations of motion on one state: each function is one stage, reads the stages above it and writes its own arrays.
+// The equations of motion on one state: each function is one stage, reads the stages above it and writes its own
+// arrays.
 //
 //   M v' + J^T lambda = f(t, q, v)        J = Phi_q N(q), q' = N(q) v
-//   J v' = gamma(t, q, v)                 [serban (3), (23): the Euler parameters' normalization eliminated inside the body]
+//   J v' = gamma(t, q, v)                 [serban (3), (23): the Euler parameters' normalization eliminated inside the
+//   body]
 //
 // M is constant and block diagonal in these coordinates: diag(m I, inertia) per body.
 #pragma once
@@ -14,14 +16,14 @@ namespace linkwork {
 // Fills the derived fields of the tables (sizes, ranges per kind) once they are loaded.
 void finish_tables(Tables& tables);
 
-void set_position(const Tables& tables, const double* q, Workspace& w);  // pose
-void set_velocity(const Tables& tables, const double* v, Workspace& w);  // twist
-void calc_constraints(const Tables& tables, double t, Workspace& w);     // phi
-void calc_jacobian(const Tables& tables, Workspace& w);                  // jacobian
-void calc_velocity_target(const Tables& tables, double t, Workspace& w); // target = -Phi_t
-void calc_gamma(const Tables& tables, double t, Workspace& w);           // gamma
+void set_position(const Tables& tables, const double* q, Workspace& w);     // pose
+void set_velocity(const Tables& tables, const double* v, Workspace& w);     // twist
+void calc_constraints(const Tables& tables, double t, Workspace& w);        // phi
+void calc_jacobian(const Tables& tables, Workspace& w);                     // jacobian
+void calc_velocity_target(const Tables& tables, double t, Workspace& w);    // target = -Phi_t
+void calc_gamma(const Tables& tables, double t, Workspace& w);              // gamma
 void calc_jacobian_and_gamma(const Tables& tables, double t, Workspace& w); // both in one sweep, for the hot path
-void calc_forces(const Tables& tables, double t, Workspace& w);          // wrench, force
+void calc_forces(const Tables& tables, double t, Workspace& w);             // wrench, force
 
 // y += J x and x += J^T y with a block Jacobian; y += M x
 void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y);
@@ -42,7 +44,8 @@ void move(const Tables& tables, const double* d, double* q);
 // Angles and curve parameters at the current pose, on the branch nearest to the old memory.
 void update_memory(const Tables& tables, Workspace& w);
 
-// Outputs at the current pose and twist: a coordinate and its rate; s, s', h of every coordinate force (n x 3); energies.
+// Outputs at the current pose and twist: a coordinate and its rate; s, s', h of every coordinate force (n x 3);
+// energies.
 double calc_coordinate(const Tables& tables, const Primitive& p, const Workspace& w);
 double calc_coordinate_rate(const Tables& tables, const Primitive& p, const Workspace& w);
 void calc_coordinate_forces(const Tables& tables, double t, const Workspace& w, double* out);

@@ -1,8 +1,8 @@
 // One linear question, asked of any solver:  [M J^T; J 0] [x; y] = [f; g].
 //
-// Accelerations and multipliers, position and velocity recovery, projections: all are this system with other right sides
-// and, for partitioning, with further constraint blocks that pin the independent coordinates. The graph is given by a
-// Pattern, values by the block Jacobian of the workspace. Rows with active = 0 are taken out: their y is 0.
+// Accelerations and multipliers, position and velocity recovery, projections: all are this system with other right
+// sides and, for partitioning, with further constraint blocks that pin the independent coordinates. The graph is given
+// by a Pattern, values by the block Jacobian of the workspace. Rows with active = 0 are taken out: their y is 0.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct Pattern {
 };
 Pattern build_pattern(const Tables& tables);
 
-struct LinearFacts { // what `linkwork bench linear` prints
-    double multiply_adds = 0; // of one factorization
+struct LinearFacts {                          // what `linkwork bench linear` prints
+    double multiply_adds = 0;                 // of one factorization
     int bandwidth = 0, profile = 0, work = 0; // of reduced_band [serban (24)-(27)], in blocks; rows elsewhere
     int analyses = 0;                         // how often the order was found (again)
     int fallbacks = 0;                        // factorizations done by the pivoting fallback
@@ -30,9 +30,11 @@ struct LinearFacts { // what `linkwork bench linear` prints
 
 struct LinearSolver {
     virtual ~LinearSolver() = default;
-    // Finds structure and order at these values; allocates everything. False: singular although dependent rows are inactive.
+    // Finds structure and order at these values; allocates everything. False: singular although dependent rows are
+    // inactive.
     virtual bool analyse(const double* jacobian, const double* active) = 0;
-    // Numeric factorization; no allocation unless the pivots have decayed and the order is found again. False: singular.
+    // Numeric factorization; no allocation unless the pivots have decayed and the order is found again. False:
+    // singular.
     virtual bool factor(const double* jacobian, const double* active) = 0;
     // In place: x holds f (nv) and becomes x, y holds g (rows) and becomes y. No allocation.
     virtual void solve(double* x, double* y) = 0;
@@ -44,8 +46,9 @@ struct LinearSolver {
 // name: "topology", "reduced_band", "augmented_sparse", "augmented_dense"
 std::unique_ptr<LinearSolver> build_linear_solver(const std::string& name, const Pattern& pattern);
 
-// Rows of J that depend on earlier ones at these values, by a rank-revealing factorization (dense for small systems, sparse
-// for large ones): active[i] = 0 for them, 1 else. Returns the rank. `tolerance` is relative to the row's own length.
+// Rows of J that depend on earlier ones at these values, by a rank-revealing factorization (dense for small systems,
+// sparse for large ones): active[i] = 0 for them, 1 else. Returns the rank. `tolerance` is relative to the row's own
+// length.
 int find_active_rows(const Pattern& pattern, const double* jacobian, double tolerance, double* active);
 
 } // namespace linkwork

@@ -8,9 +8,10 @@
 //   rigid   q = (r, p) 7: centre of mass and Euler parameters; v = (r-dot in ground axes, w in body axes) 6
 //   planar  q = (x, y, angle) 3;                               v = (x-dot, y-dot, angle-dot) 3
 //   point   q = r 3;                                           v = r-dot 3
-// Every body is seen by joints and forces as a spatial one with six velocity coordinates, of which `columns` names those
-// it really has: planar 0, 1, 5 and point 0, 1, 2. The normalization of Euler parameters lives inside the body [serban
-// (14)-(16)]: p-dot = 1/2 G^T w spans exactly its null space, so no constraint row and no multiplier is spent on it.
+// Every body is seen by joints and forces as a spatial one with six velocity coordinates, of which `columns` names
+// those it really has: planar 0, 1, 5 and point 0, 1, 2. The normalization of Euler parameters lives inside the body
+// [serban (14)-(16)]: p-dot = 1/2 G^T w spans exactly its null space, so no constraint row and no multiplier is spent
+// on it.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +29,8 @@ struct Body {
     std::int32_t v, nv;      // first velocity coordinate, count
     std::int32_t columns[6]; // spatial velocity index of each own velocity coordinate
     std::int32_t spare;
-    double mass;        // kg
-    Mat inertia;        // kg m^2, about the centre of mass, body axes
+    double mass; // kg
+    Mat inertia; // kg m^2, about the centre of mass, body axes
     Mat inertia_inverse;
 };
 
@@ -41,7 +42,7 @@ enum PrimitiveKind : std::int32_t {
     primitive_dot2,           // d_a . (P_b - P_a)
     primitive_distance,       // |P_b - P_a|
     primitive_angle,          // angle of d_b from d_a towards e_a, continuous over turns (memory: last accepted angle)
-    primitive_curve,          // signed distance of P_b from a curve in the plane (d_a, e_a) of a (memory: curve parameter)
+    primitive_curve, // signed distance of P_b from a curve in the plane (d_a, e_a) of a (memory: curve parameter)
     primitive_kinds
 };
 
@@ -50,11 +51,11 @@ struct Primitive {
     std::int32_t row;            // constraint row it adds to; -1 when it serves a force or an output
     std::int32_t part_a, part_b; // Jacobian parts of body_a and body_b in the row's block; -1 without row
     std::int32_t body_a, body_b;
-    std::int32_t memory;         // entry of the memory array, -1 none
-    std::int32_t function;       // curve: first of two splines x(s), y(s) (the second follows); else -1
-    double coefficient;          // Phi[row] += coefficient * coordinate
-    Vec s_a, s_b;                // points in body axes
-    Vec d_a, e_a, d_b;           // directions in body axes (unit)
+    std::int32_t memory;   // entry of the memory array, -1 none
+    std::int32_t function; // curve: first of two splines x(s), y(s) (the second follows); else -1
+    double coefficient;    // Phi[row] += coefficient * coordinate
+    Vec s_a, s_b;          // points in body axes
+    Vec d_a, e_a, d_b;     // directions in body axes (unit)
 };
 
 struct Row { // Phi[row] = sum of primitives - constant - function(t)
@@ -63,7 +64,7 @@ struct Row { // Phi[row] = sum of primitives - constant - function(t)
     double constant;
 };
 
-struct Block { // the constraint rows of one joint or driver
+struct Block {                // the constraint rows of one joint or driver
     std::int32_t row, rows;   // first row, count (at most 6)
     std::int32_t part, parts; // first Jacobian part, count
 };
@@ -77,11 +78,12 @@ enum FunctionKind : std::int32_t { function_expression = 0, function_spline, fun
 
 struct Function { // a scalar function of up to four arguments
     std::int32_t kind;
-    std::int32_t first, count; // expression: code words; spline, periodic spline: knots; callback: index of the callable, 1
-    std::int32_t arguments;    // number of arguments
+    std::int32_t first,
+        count; // expression: code words; spline, periodic spline: knots; callback: index of the callable, 1
+    std::int32_t arguments; // number of arguments
 };
 
-struct CoordinateForce { // generalized force -h along a coordinate s, h = k (s - s0) + c s' + friction + function
+struct CoordinateForce {       // generalized force -h along a coordinate s, h = k (s - s0) + c s' + friction + function
     Primitive coordinate;      // row = -1
     double stiffness, damping; // k, c
     double free;               // s0
@@ -102,7 +104,7 @@ struct Load { // prescribed force or torque on one body
 
 struct Bushing { // three springs along and three about the axes of a frame on body a
     std::int32_t body_a, body_b;
-    Vec s_a, s_b;         // frame origins, body axes
+    Vec s_a, s_b;          // frame origins, body axes
     double p_a[4], p_b[4]; // frame orientations in the bodies, Euler parameters
     double stiffness[6], damping[6];
 };
@@ -129,14 +131,14 @@ struct Callback {
 };
 
 struct Tables {
-    std::vector<Body> bodies;           // [0] is the ground
-    std::vector<Primitive> primitives;  // sorted by kind
+    std::vector<Body> bodies;          // [0] is the ground
+    std::vector<Primitive> primitives; // sorted by kind
     std::vector<Row> rows;
     std::vector<Block> blocks;
     std::vector<Part> parts;
     std::vector<Function> functions;
-    std::vector<std::int32_t> code;     // expression words, see kernels/functions.hpp
-    std::vector<double> numbers;        // expression constants; spline knots and coefficients
+    std::vector<std::int32_t> code;                 // expression words, see kernels/functions.hpp
+    std::vector<double> numbers;                    // expression constants; spline knots and coefficients
     std::vector<CoordinateForce> coordinate_forces; // sorted by coordinate.kind
     std::vector<Load> loads;
     std::vector<Bushing> bushings;

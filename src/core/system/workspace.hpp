@@ -14,26 +14,26 @@ struct Workspace {
     std::vector<double> active; // [rows] 1: row is enforced, 0: dependent row, dropped (lambda = 0)
 
     // set_position(q)
-    std::vector<Pose<double>> pose;   // [bodies]
+    std::vector<Pose<double>> pose; // [bodies]
     // calc_constraints(t), calc_jacobian()
-    std::vector<double> phi;          // [rows] Phi(t, q)
-    std::vector<double> jacobian;     // [jacobian_size] Phi_q N, parts row-major rows x nv; ground parts in a scratch tail
+    std::vector<double> phi;      // [rows] Phi(t, q)
+    std::vector<double> jacobian; // [jacobian_size] Phi_q N, parts row-major rows x nv; ground parts in a scratch tail
 
     // set_velocity(v)
     std::vector<Twist<double>> twist; // [bodies]
     // calc_velocity_target(t): J v = target
-    std::vector<double> target;       // [rows] -Phi_t
+    std::vector<double> target; // [rows] -Phi_t
     // calc_gamma(t): J v' = gamma
-    std::vector<double> gamma;        // [rows]
+    std::vector<double> gamma; // [rows]
     // calc_forces(t): applied and gyroscopic forces
     std::vector<SpatialRow<double>> wrench; // [bodies] force in ground axes, torque in body axes
-    std::vector<double> force;        // [nv]
+    std::vector<double> force;              // [nv]
 
     // solve_acceleration()
-    std::vector<double> a;            // [nv] v'
-    std::vector<double> lambda;       // [rows] M v' + J^T lambda = force
+    std::vector<double> a;      // [nv] v'
+    std::vector<double> lambda; // [rows] M v' + J^T lambda = force
 
-    bool user_failed = false;         // a callable of the user raised; the bindings hold the exception
+    bool user_failed = false; // a callable of the user raised; the bindings hold the exception
 
     explicit Workspace(const Tables& tables);
 };
