@@ -45,7 +45,7 @@ struct Node {
 class Graph {
 public:
     Graph(const Pattern& pattern, const double* jacobian, const double* active);
-    Elimination eliminate_all(double good_pivot);
+    Elimination eliminate_all(const EliminationRule& rule);
 
 private:
     using Matrix = std::vector<double>; // row-major, rows of the node with the smaller index
@@ -137,7 +137,7 @@ double Graph::calc_quality(int index) const {
     }
     int rows = 0;
     for (int other : node.neighbours) rows += nodes_[other].body ? 0 : nodes_[other].size;
-    return rows <= node.size ? 1.0 : std::sqrt(calc_body_quality(index));
+    return rows <= node.size ? 1.0 : 0.999 * std::sqrt(calc_body_quality(index));
 }
 
 // What a body would add to the diagonal of J D^-1 J^T of a block
@@ -248,15 +248,15 @@ void Graph::eliminate(int index) {
     }
 }
 
-Elimination Graph::eliminate_all(double good_pivot) {
+Elimination Graph::eliminate_all(const EliminationRule& rule) {
     struct Candidate {
-        double cost;
+        double cost; // for those that wait: the less, the better the pivot
         int node, stamp;
         bool operator<(const Candidate& other) const { // the cheapest on top, then the first
             return cost != other.cost ? cost > other.cost : node > other.node;
         }
     };
-    std::priority_queue<Candidate> queue;
+    std::priority_queue<Candidate> queue, waiting;
     const int count = static_cast<int>(nodes_.size());
     int left = 0;
     for (int i = 0; i < count; ++i)
@@ -264,28 +264,30 @@ Elimination Graph::eliminate_all(double good_pivot) {
             queue.push({calc_cost(nodes_[i]), i, 0});
             ++left;
         }
+    const auto take = [&](std::priority_queue<Candidate>& from) { // -1: none left that is still valid
+        while (!from.empty()) {
+            const Candidate top = from.top();
+            from.pop();
+            if (!nodes_[top.node].done && nodes_[top.node].stamp == top.stamp) return top.node;
+        }
+        return -1;
+    };
 
     Elimination result;
     result.border.resize(count);
     result.leaf.assign(count, 0);
     while (left > 0) {
         // the cheapest good node; a bad one waits until a neighbour has gone. If all wait: the best of them
-        int next = -1;
-        double quality = 1.0;
-        while (!queue.empty() && next < 0) {
-            const Candidate top = queue.top();
-            queue.pop();
-            if (nodes_[top.node].done || nodes_[top.node].stamp != top.stamp) continue;
-            quality = calc_quality(top.node);
-            if (quality >= good_pivot) next = top.node;
+        int next = take(queue);
+        double quality = next < 0 ? 0.0 : calc_quality(next);
+        while (next >= 0 && quality < (nodes_[next].body ? rule.good_body : rule.good_pivot)) {
+            waiting.push({-quality, next, nodes_[next].stamp});
+            next = take(queue);
+            quality = next < 0 ? 0.0 : calc_quality(next);
         }
         if (next < 0) {
-            quality = -1.0;
-            for (int i = 0; i < count; ++i)
-                if (!nodes_[i].done && calc_quality(i) > quality) {
-                    next = i;
-                    quality = calc_quality(i);
-                }
+            next = take(waiting);
+            quality = calc_quality(next);
         }
         if (!nodes_[next].body) result.quality = std::min(result.quality, quality);
         if (!nodes_[next].body && quality < least_pivot) {
@@ -304,8 +306,9 @@ Elimination Graph::eliminate_all(double good_pivot) {
 
 } // namespace
 
-Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active, double good_pivot) {
-    return Graph(pattern, jacobian, active).eliminate_all(good_pivot);
+Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active,
+                             const EliminationRule& rule) {
+    return Graph(pattern, jacobian, active).eliminate_all(rule);
 }
 
 } // namespace linkwork

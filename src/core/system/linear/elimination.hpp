@@ -18,8 +18,14 @@ struct Elimination {
 // Estimated cycles to eliminate `size` scalars that have `tiles` neighbours with `columns` scalars together.
 double calc_pivot_cost(int size, bool leaf, int tiles, int columns);
 
-// A constraint block is a good pivot when each of its rows has kept the part `good_pivot` of what bodies added to it; a
-// body when other bodies add at least the part `good_pivot` squared to each of its rows, or it has freedom for all.
-Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active, double good_pivot);
+struct EliminationRule {
+    double good_pivot; // a constraint block is taken while each row has kept this part of what bodies have added to it
+    double good_body;  // a body with more rows than freedoms is taken when the other bodies of each row add the part
+                       // good_body^2 of what it adds; 1: only bodies with freedom for all their rows, as in a recursive
+                       // algorithm from the tips to the base
+};
+
+Elimination find_elimination(const Pattern& pattern, const double* jacobian, const double* active,
+                             const EliminationRule& rule);
 
 } // namespace linkwork

@@ -11,21 +11,25 @@
 
 namespace linkwork {
 
-// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before
-// K are done, column entries of done and open rows differ in sign only, so row K is read from column K.
-template <int P, int K> inline void invert_step(Lanes* column, double* pivots) {
-    const double pivot = extract<K>(column[K]);
-    pivots[K] = pivot;
-    const Lanes v = replace<K>(column[K], -1.0);
-    const Lanes row = v * (1.0 / pivot);
-    alignas(64) double factor[lanes];
-    store(factor, row);
-    for (int c = 0; c < P; ++c) {
-        if (c == K) continue;
-        const Lanes cleared = replace<K>(column[c], 0.0);
-        column[c] = c < K ? add_product(cleared, v, factor[c]) : subtract_product(cleared, v, factor[c]);
+// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before K
+// are done, column entries of done and open rows differ in sign only, so row K is read from column K. Only the pivot's
+// reciprocal, one product and one update lie between one pivot and the next.
+template <int K, int C> inline void clear_column(Lanes* column, const Lanes& v, const Lanes& scaled) {
+    if constexpr (C != K) {
+        const Lanes cleared = replace<K>(column[C], 0.0);
+        column[C] = C < K ? add_product(cleared, scaled, spread<C>(v)) : subtract_product(cleared, scaled, spread<C>(v));
     }
-    column[K] = row * -1.0;
+}
+
+template <int P, int K> inline void invert_step(Lanes* column, double* pivots) {
+    const Lanes pivot = spread<K>(column[K]);
+    pivots[K] = first(pivot);
+    const Lanes v = replace<K>(column[K], -1.0);
+    const Lanes scaled = v * reciprocal(pivot);
+    [&]<std::size_t... C>(std::index_sequence<C...>) {
+        (clear_column<K, static_cast<int>(C)>(column, v, scaled), ...);
+    }(std::make_index_sequence<P>());
+    column[K] = scaled * -1.0;
 }
 
 // D becomes D^-1; pivots[k]: the k-th pivot, whose sign and size tell the health of the factorization.

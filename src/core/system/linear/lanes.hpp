@@ -31,6 +31,9 @@ inline Lanes subtract_product(const Lanes& c, const Lanes& a, double b) {
     return {_mm512_fnmadd_pd(a.v, _mm512_set1_pd(b), c.v)};
 }
 inline Lanes add_product(const Lanes& c, const Lanes& a, const Lanes& b) { return {_mm512_fmadd_pd(a.v, b.v, c.v)}; }
+inline Lanes subtract_product(const Lanes& c, const Lanes& a, const Lanes& b) {
+    return {_mm512_fnmadd_pd(a.v, b.v, c.v)};
+}
 // the first `count` numbers at p, zeros behind
 inline Lanes load_first(const double* p, int count) {
     return {_mm512_maskz_loadu_pd(static_cast<__mmask8>((1u << count) - 1u), p)};
@@ -38,10 +41,10 @@ inline Lanes load_first(const double* p, int count) {
 template <int K> inline Lanes replace(const Lanes& a, double value) {
     return {_mm512_mask_mov_pd(a.v, static_cast<__mmask8>(1u << K), _mm512_set1_pd(value))};
 }
-template <int K> inline double extract(const Lanes& a) {
-    const __m512i bits = _mm512_castpd_si512(a.v);
-    return _mm512_cvtsd_f64(_mm512_castsi512_pd(_mm512_alignr_epi64(bits, bits, K)));
-}
+// lane K in all lanes
+template <int K> inline Lanes spread(const Lanes& a) { return {_mm512_permutexvar_pd(_mm512_set1_epi64(K), a.v)}; }
+inline Lanes reciprocal(const Lanes& a) { return {_mm512_div_pd(_mm512_set1_pd(1.0), a.v)}; }
+inline double first(const Lanes& a) { return _mm512_cvtsd_f64(a.v); }
 // lane j of the result is the sum of all lanes of columns[j]
 inline Lanes sum_each(const Lanes columns[lanes]) {
     // pairs of columns, then fours, then all eight: adjacent lanes first, 128-bit quarters next
@@ -107,6 +110,11 @@ inline Lanes add_product(const Lanes& c, const Lanes& a, const Lanes& b) {
     for (int i = 0; i < lanes; ++i) d.v[i] = c.v[i] + a.v[i] * b.v[i];
     return d;
 }
+inline Lanes subtract_product(const Lanes& c, const Lanes& a, const Lanes& b) {
+    Lanes d;
+    for (int i = 0; i < lanes; ++i) d.v[i] = c.v[i] - a.v[i] * b.v[i];
+    return d;
+}
 // the first `count` numbers at p, zeros behind
 inline Lanes load_first(const double* p, int count) {
     Lanes a;
@@ -118,7 +126,14 @@ template <int K> inline Lanes replace(const Lanes& a, double value) {
     b.v[K] = value;
     return b;
 }
-template <int K> inline double extract(const Lanes& a) { return a.v[K]; }
+// lane K in all lanes
+template <int K> inline Lanes spread(const Lanes& a) { return broadcast(a.v[K]); }
+inline Lanes reciprocal(const Lanes& a) {
+    Lanes b;
+    for (int i = 0; i < lanes; ++i) b.v[i] = 1.0 / a.v[i];
+    return b;
+}
+inline double first(const Lanes& a) { return a.v[0]; }
 // lane j of the result is the sum of all lanes of columns[j]
 inline Lanes sum_each(const Lanes columns[lanes]) {
     Lanes sum;

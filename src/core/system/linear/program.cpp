@@ -139,6 +139,12 @@ private:
         const int bodies = static_cast<int>(pattern_.bodies.size());
         if (std::none_of(group.nodes.begin(), group.nodes.end(), [&](int node) { return node < bodies; })) {
             emit_zero(tile, 0, group.size);
+        } else if (group.nodes.size() == 1 && group.size == 6) {
+            const int source = static_cast<int>(program_.constants.size());
+            double mass[36];
+            calc_mass(pattern_.bodies[group.nodes.front()], mass);
+            add_rigid(mass);
+            emit_fill(fill_rigid, tile.offset, source, 6);
         } else {
             std::vector<double> columns(group.size * lanes, 0.0);
             for (int node : group.nodes) {
@@ -199,15 +205,19 @@ private:
         program_.pivots.push_back(pivot);
     }
 
+    void add_rigid(const double* mass) { // diag(m I, inertia) or its inverse
+        program_.constants.push_back(mass[0]);
+        for (int i = 3; i < 6; ++i)
+            for (int j = i; j < 6; ++j) program_.constants.push_back(mass[i * 6 + j]);
+    }
+
     void emit_inverse_mass(const Body& body, Pivot& pivot) {
         double inverse[36];
         calc_inverse_mass(body, inverse);
         pivot.diagonal = static_cast<int>(program_.constants.size());
         pivot.kind = body.nv == 6 ? pivot_rigid : pivot_diagonal;
         if (pivot.kind == pivot_rigid) {
-            program_.constants.push_back(inverse[0]);
-            for (int i = 3; i < 6; ++i)
-                for (int j = i; j < 6; ++j) program_.constants.push_back(inverse[i * 6 + j]);
+            add_rigid(inverse);
         } else {
             for (int i = 0; i < 3; ++i) program_.constants.push_back(inverse[i * 3 + i]);
         }

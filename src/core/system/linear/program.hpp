@@ -16,7 +16,8 @@ namespace linkwork {
 
 enum FillKind : std::uint8_t {
     fill_zero,        // columns = 0
-    fill_constant,    // columns from the constants (mass of a body that is not a leaf)
+    fill_constant,    // columns from the constants (masses of bodies that are not leaves)
+    fill_rigid,       // six columns: diag(m I, inertia) from m and the upper triangle of the inertia
     fill_natural,     // `columns` rows of J with `count` numbers, each a column of the tile, zeros behind
     fill_natural_add, // the same, added from lane on
     fill_transposed,  // `count` rows of J with `columns` numbers, each one lane of the tile, from lane on

@@ -13,10 +13,10 @@ namespace {
 
 constexpr double sound = 1e-2;     // rows may keep this part of J D^-1 J^T, now or after their pivots have decayed
 constexpr double hopeless = 1e-9;  // rows that keep less even in the best order: the pivoting fallback does better
-constexpr double exact = 1e-13;    // backward error at which an order is taken without looking further
+constexpr double exact = 1e-12;    // backward error at which an order is taken without looking further
 constexpr double refinable = 1e-6; // backward error that one step of refinement makes exact
 constexpr int patience = 100;      // factorizations left to the fallback before an order is looked for again
-constexpr double good_pivots[] = {1e-3, 1e-2, 5e-2, 0.25}; // cheapest orders first
+constexpr EliminationRule rules[] = {{1e-3, 1e-3}, {1e-2, 1.0}, {5e-2, 5e-2}, {0.25, 1.0}}; // cheapest orders first
 
 // Calls `function` with the size of the pivot as a compile-time number and its inverse.
 template <class Function>
@@ -51,6 +51,17 @@ template <int N> inline void fill_lanes(const Fill& fill, const double* source, 
         for (int c = 0; c < N; ++c) target[c * lanes + i] = source[i * N + c];
 }
 
+inline void fill_mass(const double* mass, double* target) {
+    const Lanes zero = broadcast(0.0);
+    const double* w = mass + 1;
+    store(target, replace<0>(zero, mass[0]));
+    store(target + lanes, replace<1>(zero, mass[0]));
+    store(target + 2 * lanes, replace<2>(zero, mass[0]));
+    store(target + 3 * lanes, replace<5>(replace<4>(replace<3>(zero, w[0]), w[1]), w[2]));
+    store(target + 4 * lanes, replace<5>(replace<4>(replace<3>(zero, w[1]), w[3]), w[4]));
+    store(target + 5 * lanes, replace<5>(replace<4>(replace<3>(zero, w[2]), w[4]), w[5]));
+}
+
 void run_fill(const Fill& fill, const double* jacobian, const double* constants, double* arena) {
     double* target = arena + fill.target;
     const double* source = jacobian + fill.source;
@@ -61,6 +72,9 @@ void run_fill(const Fill& fill, const double* jacobian, const double* constants,
         break;
     case fill_constant:
         for (int c = 0; c < columns; ++c) store(target + c * lanes, load(constants + fill.source + c * lanes));
+        break;
+    case fill_rigid:
+        fill_mass(constants + fill.source, target);
         break;
     case fill_natural:
         for (int c = 0; c < columns; ++c) store(target + c * lanes, load_first(source + c * count, count));
@@ -93,7 +107,8 @@ private:
 
 class Topology final : public LinearSolver {
 public:
-    explicit Topology(const Pattern& pattern) : pattern_(pattern), active_(pattern.rows, 1.0), f_(pattern.nv), g_(pattern.rows) {
+    explicit Topology(const Pattern& pattern)
+        : pattern_(pattern), active_(pattern.rows, 1.0), f_(pattern.nv), g_(pattern.rows) {
         for (const Part& part : pattern.parts) {
             const int nv = pattern.bodies[part.body].nv;
             if (nv > 0) jacobian_size_ = std::max(jacobian_size_, part.offset + pattern.blocks[part.block].rows * nv);
@@ -118,7 +133,7 @@ private:
     const double* keep_jacobian(const double* jacobian);
     void solve_once(double* x, double* y);
     void run(const double* jacobian);
-    bool try_order(const double* jacobian, double good_pivot);
+    bool try_order(const double* jacobian, const EliminationRule& rule);
     double find_backward_error(const double* jacobian);
     bool keep_reference();
     void watch_pivots();
@@ -151,21 +166,22 @@ bool Topology::analyse(const double* jacobian, const double* active) {
     ++analyses_;
     analysed_ = fallen_back_ = refine_ = false;
     note_active(active);
-    double best = refinable, best_pivot = 0.0, error = refinable;
-    for (double good_pivot : good_pivots) {
-        if (!try_order(jacobian, good_pivot)) continue;
-        error = find_backward_error(jacobian);
+    double best = refinable;
+    const EliminationRule* best_rule = nullptr;
+    for (const EliminationRule& rule : rules) {
+        if (!try_order(jacobian, rule)) continue;
+        const double error = find_backward_error(jacobian);
         if (error < best) {
             best = error;
-            best_pivot = good_pivot;
+            best_rule = &rule;
         }
         if (error <= exact) break;
     }
-    if (best_pivot == 0.0) return fall_back(jacobian, active);
+    if (!best_rule) return fall_back(jacobian, active);
     if (best > exact) {
-        refine_ = try_order(jacobian, best_pivot);
+        refine_ = try_order(jacobian, *best_rule);
         keep_jacobian(jacobian);
-        if (find_backward_error(jacobian) > 100.0 * exact) return fall_back(jacobian, active);
+        if (find_backward_error(jacobian) > 10.0 * exact) return fall_back(jacobian, active);
     }
     analysed_ = true;
     return true;
@@ -183,8 +199,8 @@ bool Topology::factor(const double* jacobian, const double* active) {
     return ratio_ >= least_ratio_ || analyse(jacobian, active);
 }
 
-bool Topology::try_order(const double* jacobian, double good_pivot) {
-    const Elimination elimination = find_elimination(pattern_, jacobian, active_.data(), good_pivot);
+bool Topology::try_order(const double* jacobian, const EliminationRule& rule) {
+    const Elimination elimination = find_elimination(pattern_, jacobian, active_.data(), rule);
     if (elimination.quality < hopeless) return false;
     program_ = build_program(pattern_, elimination);
     allocate();
