@@ -589,7 +589,7 @@ def test_methods_are_parsed_and_printed_in_one_grammar():
         (lambda: lw.Method.parse("index1/dopri5/newton"), "has no solver 'newton'; it is explicit"),
         (lambda: lw.Method.parse("a/b/c/d"), "has 4 parts"),
         (lambda: lw.Method.parse(3), "is not a text"),
-        (lambda: lw.Method("index1", baumgarte_alpha=3), "'index1' has no option 'baumgarte_alpha'"),
+        (lambda: lw.Method("index1", baumgarte_alpha=3), "'index1/dopri5' has no option 'baumgarte_alpha'"),
         (lambda: lw.Method("baumgarte", baumgarte_alpha=-3), "must be a positive number"),
         (lambda: lw.Method(linear="dense"), "unknown linear='dense'"),
     ],

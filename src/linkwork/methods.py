@@ -19,10 +19,25 @@ INTEGRATORS = {
     "dopri5": "explicit Runge-Kutta of Dormand and Prince, order 5(4)",
     "dop853": "explicit Runge-Kutta of Dormand and Prince, order 8(5,3)",
     "adams": "variable-order PECE of Shampine and Gordon, orders 1 to 12",
+    "sdirk4": "singly diagonally implicit Runge-Kutta, order 4(3), L-stable",
+    "radau5": "implicit Runge-Kutta of Radau type, order 5(3), L-stable",
+    "rodas": "Rosenbrock method, order 4(3), L-stable, no iteration",
+    "bdf": "backward differentiation of variable order 1 to 5",
 }
 EXPLICIT = ("dopri5", "dop853", "adams")
-LEGAL: dict[str, tuple[str, ...]] = {formulation: EXPLICIT for formulation in FORMULATIONS}
-SOLVERS: dict[str, tuple[str, ...]] = {}  # of the implicit integrators; the explicit ones take none
+IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
+LEGAL: dict[str, tuple[str, ...]] = {
+    formulation: EXPLICIT + IMPLICIT if formulation in ("partitioning", "tangent_plane") else EXPLICIT
+    for formulation in FORMULATIONS
+}
+NEWTON = {
+    "newton": "Newton's method with analytic Jacobians",
+    "newton_fd": "Newton's method with Jacobians by differences",
+    "krylov": "Newton's method with GMRES, no Jacobian",
+}
+SOLVERS: dict[str, tuple[str, ...]] = {  # of the implicit integrators; the explicit ones take none
+    integrator: tuple(NEWTON) for integrator in IMPLICIT
+}
 LINEAR = {
     "topology": "block-sparse, static elimination order from the mechanism's graph",
     "reduced_band": "band Cholesky on J M^-1 J^T with renumbered joints",
@@ -36,6 +51,12 @@ OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
         "baumgarte_beta": "frequency of the violation, 1/s (10)",
     },
 }
+VARIANTS = {  # integrator -> its coefficient sets, the default first
+    "sdirk4": ("4/15", "1/4"),
+    "rodas": ("rodas4", "rodas42", "rodas4p", "rodas4p2"),
+}
+HIGHEST_ORDER = {"adams": 12, "bdf": 5}  # integrators that take max_order
+INTEGRATOR_OPTIONS = ("variant", "max_order")
 COMMON_OPTIONS = {
     "position_tolerance": "tolerance of position corrections, m or rad (1e-12)",
     "rank_tolerance": "relative tolerance below which a constraint row counts as dependent (1e-9)",
@@ -81,12 +102,7 @@ class Method:
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {_suggest(linear, LINEAR)}")
-        known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {})}
-        for key, value in options.items():
-            if key not in known:
-                raise MethodError(f"'{formulation}' has no option '{key}'; {suggest(key, known, 'options')}")
-            if not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-                raise MethodError(f"option {key}={value!r} must be a positive number")
+        _check_options(formulation, integrator, options)
         if linear != "topology":
             options["linear"] = linear
         values = (formulation, integrator, solver, linear, tuple(sorted(options.items())))
@@ -111,8 +127,37 @@ class Method:
             integrator = LEGAL[formulation][0]
         return cls(formulation, integrator, parts[2] if len(parts) > 2 and parts[2] else None)
 
+    @property
+    def formulation_options(self) -> dict[str, Any]:
+        """What the formulation is built with."""
+        own = {key: value for key, value in self.options if key not in INTEGRATOR_OPTIONS}
+        return {"linear": self.linear, **({"solver": self.solver} if self.solver else {}), **own}
+
+    @property
+    def integrator_options(self) -> dict[str, Any]:
+        """What the integrator is built with."""
+        return {key: value for key, value in self.options if key in INTEGRATOR_OPTIONS}
+
     def __str__(self) -> str:
         return "/".join(part for part in (self.formulation, self.integrator, self.solver) if part)
+
+
+def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]) -> None:
+    """Options of the formulation are positive numbers; those of the integrator are a variant or an order."""
+    variants, highest = VARIANTS.get(integrator, ()), HIGHEST_ORDER.get(integrator, 0)
+    own = {**({"variant": ""} if variants else {}), **({"max_order": ""} if highest else {})}
+    known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {}), **own}
+    for key, value in options.items():
+        if key not in known:
+            raise MethodError(f"'{formulation}/{integrator}' has no option '{key}'; {suggest(key, known, 'options')}")
+        if key == "variant":
+            if value not in variants:
+                raise MethodError(f"'{integrator}' has no variant {value!r}; its variants: {', '.join(variants)}")
+        elif key == "max_order":
+            if not isinstance(value, int) or not 1 <= value <= highest:
+                raise MethodError(f"max_order={value!r} of '{integrator}' must be an integer from 1 to {highest}")
+        elif not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+            raise MethodError(f"option {key}={value!r} must be a positive number")
 
 
 def read_method(method: str | Method | Mapping[str, Any]) -> Method:

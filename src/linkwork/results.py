@@ -34,6 +34,9 @@ class Statistics:
     restarts: int = 0
     evaluations: int = 0
     jacobians: int = 0
+    decompositions: int = 0  # of the iteration matrices of implicit methods
+    iterations: int = 0  # of Newton's method in implicit methods
+    convergence_failures: int = 0
     factorizations: int = 0
     linear_solves: int = 0
     repartitions: int = 0

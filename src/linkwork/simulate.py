@@ -78,7 +78,7 @@ def simulate(
 
     settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
     chosen = replace_linear(read_method(method), linear)
-    formulation_options = {"linear": chosen.linear, **dict(chosen.options)}
+    formulation_options = chosen.formulation_options
     compiled = compile_model(model)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
@@ -87,7 +87,7 @@ def simulate(
 
     try:
         hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
-        driver = {**settings.driver, "events": hooks.specs()}
+        driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs()}
         limit_driven_steps(compiled, assembly, driver)
         raw = run(
             compiled.system, chosen.formulation, chosen.integrator, formulation_options, driver, settings.rtol,
@@ -97,7 +97,7 @@ def simulate(
         bar.close()
     options = {
         "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end,
-        "step": step, "initial": initial, **formulation_options,
+        "step": step, "initial": initial, **formulation_options, **chosen.integrator_options,
     }  # fmt: skip
     result = build_result(compiled, raw, assembly, watched, hooks, str(chosen), options, settings)
     if raise_on_failure and not result.status.success:

@@ -25,6 +25,13 @@ DriverOptions read_driver_options(const nb::dict& d) {
     return o;
 }
 
+IntegratorOptions read_integrator_options(const nb::dict& d) {
+    IntegratorOptions o;
+    if (d.contains("variant")) o.variant = nb::cast<std::string>(nb::object(d["variant"]));
+    if (d.contains("max_order")) o.max_order = nb::cast<int>(nb::object(d["max_order"]));
+    return o;
+}
+
 // The hooks of a run: Python callables, called with the GIL held; the first exception ends the run.
 struct PythonHooks {
     nb::dict hooks;
@@ -117,12 +124,14 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     auto formulation = build_formulation(formulation_name, tables, read_formulation_options(formulation_options));
     std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
     const DriverOptions options = read_driver_options(driver_options);
+    const IntegratorOptions integrator_options = read_integrator_options(driver_options);
     PythonHooks python{hooks, tables.nq, tables.nv};
     system.exception = nb::none();
 
     // the size of x and the kinds of its entries are known once the formulation has chosen its coordinates
     std::vector<double> x(2 * (tables.nq + tables.nv));
     Run out;
+    IntegratorFacts spent;
     {
         nb::gil_scoped_release release;
         out.status = formulation->start(options.t_start, q.data(), v.data(), x.data());
@@ -131,8 +140,9 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
             formulation->fill_kinds(kinds.data());
             Tolerances tolerances{rtol, {}};
             for (const int kind : kinds) tolerances.atol.push_back(kind == 0 ? atol_position : atol_velocity);
-            auto integrator = build_integrator(integrator_name, formulation->size(), tolerances);
+            auto integrator = build_integrator(integrator_name, formulation->size(), tolerances, integrator_options);
             out = run(*formulation, *integrator, tables, q.data(), v.data(), options, python.table());
+            spent = integrator->facts();
         }
     }
     if (!python.exception.is_none() || !system.exception.is_none()) out.status = Status::user_error;
@@ -158,6 +168,10 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["smallest_step"] = out.facts.smallest_step;
     statistics["largest_step"] = out.facts.largest_step;
     statistics.update(to_dict(f));
+    statistics["jacobians"] = f.linearizations;
+    statistics["decompositions"] = spent.factorizations;
+    statistics["iterations"] = spent.iterations;
+    statistics["convergence_failures"] = spent.convergence_failures;
     result["statistics"] = statistics;
     return result;
 }

@@ -149,12 +149,12 @@ protected:
         guess_time = t;
         Status status = recover_position(t, x);
         if (status == Status::success) status = recover_velocity(t, x + count);
-        if (status == Status::position_lost) { // leave a good guess for a shorter step
+        if (status == Status::success) status = engine.calc(t, q.data(), v.data());
+        if (status != Status::success) { // leave a good guess for a shorter step
             restore();
             guess_time = std::nan("");
+            return status;
         }
-        if (status == Status::success) status = engine.calc(t, q.data(), v.data());
-        if (status != Status::success) return status;
         kept_time = t;
         kept.resize(2 * count);
         std::copy(x, x + 2 * count, kept.begin());

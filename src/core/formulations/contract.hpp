@@ -24,6 +24,7 @@ enum class Status : int {
     position_lost,     // positions could not be brought back onto the constraints
     not_finite,        // a force or an acceleration is not a finite number
     user_error,        // a function of the user raised
+    no_convergence,    // the iteration of an implicit integrator failed down to the smallest step
 };
 
 struct Ode {

@@ -67,7 +67,7 @@ private:
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance);
-            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7))
+            if (verdict == Contraction::lost || (verdict != Contraction::done && diverges(contraction)))
                 return Status::position_lost;
             if (contraction.iteration > 1 && largest > 1e-10)
                 worst_contraction = std::max(worst_contraction, contraction.theta);
@@ -95,7 +95,7 @@ private:
             double largest = 0;
             for (const double s : d) largest = std::max(largest, std::abs(s));
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
-            if (verdict == Contraction::lost || (contraction.iteration > 3 && contraction.theta > 0.7))
+            if (verdict == Contraction::lost || (verdict != Contraction::done && diverges(contraction)))
                 return Status::position_lost;
             add_velocity_correction();
             if (verdict == Contraction::done) return Status::success;
@@ -195,6 +195,9 @@ private:
         project_rates(rate_xi(), out);
     }
 
+    // The chart does not reach this far; a shorter step or a new chart will do.
+    static bool diverges(const Contraction& c) { return c.iteration > 3 && c.theta > 0.7; }
+
     // q from xi; false when a rotation has left the half sphere of the chart
     bool place() {
         for (const Body& b : tables.bodies) {
@@ -284,10 +287,12 @@ private:
         for (int i = 0; i < tables.rows_count; ++i)
             if (engine.w.active[i] == 0) J.row(i).setZero();
         const Eigen::LLT<Eigen::MatrixXd> factor(M);
-        const Eigen::MatrixXd scaled = factor.matrixL().solve(J.transpose()); // L^-1 J^T, n x rows
-        Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(scaled);
         count = n - engine.rank;
-        const Eigen::MatrixXd Q = qr.householderQ() * Eigen::MatrixXd::Identity(n, n);
+        Eigen::MatrixXd Q = Eigen::MatrixXd::Identity(n, n);
+        if (engine.rank > 0) { // L^-1 J^T, n x rows
+            const Eigen::MatrixXd scaled = factor.matrixL().solve(J.transpose());
+            Q = Eigen::ColPivHouseholderQR<Eigen::MatrixXd>(scaled).householderQ() * Q;
+        }
         const Eigen::MatrixXd V = factor.matrixU().solve(Q.rightCols(count));
         basis.assign(V.data(), V.data() + V.size());
         length.resize(count);
