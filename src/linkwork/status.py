@@ -51,6 +51,13 @@ _TEXTS: tuple[tuple[str, bool, str], ...] = (
         "a function given by the user raised at t = {t:.6g} s: correct the function; the exception is in "
         "result.status.exception",
     ),
+    (
+        "no_convergence",
+        False,
+        "the iteration of the implicit integrator did not converge at t = {t:.6g} s, however short the step: a force "
+        "jumps there or its derivatives are wrong; smooth the force, check the derivatives given for user forces, "
+        "locate the jump with an Event, or take an explicit integrator; at fixed step, shorten the step",
+    ),
 )
 
 STATUS_NAMES: tuple[str, ...] = tuple(name for name, _, _ in _TEXTS)

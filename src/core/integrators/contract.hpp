@@ -15,14 +15,17 @@
 namespace linkwork {
 
 // Error weights, the same for all methods so that one tolerance means one thing: weight_i = atol_i + rtol |x_i|, with
-// |x_i| the larger of both ends of the step; norm = sqrt(mean((error_i / weight_i)^2)).
+// |x_i| the larger of both ends of the step; norm = sqrt(mean((error_i / weight_i)^2)). sdirk4 and radau5 take |x_i| at
+// the beginning of the step, and radau5 scales the weights, as their published codes do.
 struct Tolerances {
     double rtol = 1e-6;
     std::vector<double> atol; // [size]
 };
 
 struct Attempt {
-    Status status = Status::success; // of the evaluations inside; anything else voids the attempt
+    // Of the evaluations inside; anything but success voids the attempt. no_convergence: of the iteration of an
+    // implicit method, which then says in `next` what to retry with; at fixed step it is final.
+    Status status = Status::success;
     double error = 0;                // in units of the tolerance: <= 1 is acceptable
     double next = 0;                 // step to take next if accepted, to retry with if not (magnitude, positive)
 };
@@ -32,8 +35,11 @@ struct IntegratorOptions {
     int max_order = 0;   // bdf (5), adams (12); 0: the highest
 };
 
-struct IntegratorFacts { // of implicit methods
-    long linearizations = 0, factorizations = 0, iterations = 0, convergence_failures = 0;
+struct IntegratorFacts { // of implicit methods, over the whole run
+    long linearizations = 0;       // J asked for
+    long factorizations = 0;       // c I - J made ready to solve with; radau5's pair counts once
+    long iterations = 0;           // Newton corrections: evaluations with a solution each; of radau5 three evaluations
+    long convergence_failures = 0; // attempts given up because the iteration did not converge
 };
 
 struct Integrator {
@@ -59,7 +65,9 @@ struct Integrator {
     virtual IntegratorFacts facts() const { return {}; }
 };
 
-// name: "dopri5", "dop853", "adams"
-std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances);
+// name: "dopri5", "dop853", "adams"; "sdirk4", "radau5", "rodas", "bdf". Throws std::invalid_argument for a name, a
+// variant or an order that does not exist.
+std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
+                                             const IntegratorOptions& options = {});
 
 } // namespace linkwork

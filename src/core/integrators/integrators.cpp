@@ -1,14 +1,36 @@
+#include <stdexcept>
+
 #include "adams.hpp"
 #include "contract.hpp"
+#include "implicit.hpp"
 #include "runge_kutta.hpp"
 
 namespace linkwork {
 
-std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances) {
+namespace {
+
+int check_order(const std::string& name, int wanted, int highest) {
+    if (wanted < 0 || wanted > highest)
+        throw std::invalid_argument(name + " has no order " + std::to_string(wanted) + ": take max_order from 1 to " +
+                                    std::to_string(highest));
+    return wanted == 0 ? highest : wanted;
+}
+
+} // namespace
+
+std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
+                                             const IntegratorOptions& options) {
+    const bool has_variants = name == "sdirk4" || name == "rodas", has_orders = name == "adams" || name == "bdf";
+    if (!has_variants && !options.variant.empty()) throw std::invalid_argument(name + " has no variants");
+    if (!has_orders && options.max_order != 0) throw std::invalid_argument(name + " has one order, max_order is of no use");
     if (name == "dopri5") return build_runge_kutta(dopri5_table(), size, tolerances);
     if (name == "dop853") return build_runge_kutta(dop853_table(), size, tolerances);
-    if (name == "adams") return build_adams(size, tolerances, adams_max_order);
-    return nullptr;
+    if (name == "adams") return build_adams(size, tolerances, check_order(name, options.max_order, adams_max_order));
+    if (name == "sdirk4") return build_sdirk4(options.variant, size, tolerances);
+    if (name == "radau5") return build_radau5(size, tolerances);
+    if (name == "rodas") return build_rodas(options.variant, size, tolerances);
+    if (name == "bdf") return build_bdf(size, tolerances, check_order(name, options.max_order, bdf_max_order));
+    throw std::invalid_argument("unknown integrator '" + name + "'");
 }
 
 } // namespace linkwork

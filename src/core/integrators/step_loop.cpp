@@ -49,7 +49,11 @@ Status StepLoop::find_candidate() {
             next_ = attempt.next;
             return Status::success;
         }
-        if (attempt.status != Status::success) {
+        if (attempt.status == Status::no_convergence && !fixed) {
+            ++facts_.rejected;
+            proposal_ = attempt.next;
+            if (proposal_ < calc_floor()) return attempt.status;
+        } else if (attempt.status != Status::success) {
             const Status status = shorten(attempt.status);
             if (status != Status::success) return status;
         } else {

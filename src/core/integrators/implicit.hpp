@@ -1,0 +1,18 @@
+// The implicit integrators.
+#pragma once
+
+#include "contract.hpp"
+
+namespace linkwork {
+
+inline constexpr int bdf_max_order = 5;
+
+// variant: "4/15" or "1/4"
+std::unique_ptr<Integrator> build_sdirk4(const std::string& variant, int size, const Tolerances& tolerances);
+std::unique_ptr<Integrator> build_radau5(int size, const Tolerances& tolerances);
+// variant: "rodas4", "rodas42", "rodas4p" or "rodas4p2"
+std::unique_ptr<Integrator> build_rodas(const std::string& variant, int size, const Tolerances& tolerances);
+// max_order: 1 to bdf_max_order
+std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order);
+
+} // namespace linkwork

@@ -1,0 +1,120 @@
+#include "newton.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace linkwork {
+
+namespace {
+constexpr double epsilon = std::numeric_limits<double>::epsilon();
+}
+
+void ErrorScale::place(const double* x) {
+    double sum = 0;
+    for (std::size_t i = 0; i < inverse_.size(); ++i) {
+        inverse_[i] = 1 / (tolerances_.atol[i] + tolerances_.rtol * std::abs(x[i]));
+        sum += x[i] * inverse_[i] * x[i] * inverse_[i];
+    }
+    roundoff_ = inverse_.empty() ? 0 : 10 * epsilon * std::sqrt(sum / static_cast<double>(inverse_.size()));
+}
+
+double ErrorScale::calc_squared_sum(const double* error) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < inverse_.size(); ++i) {
+        const double ratio = error[i] * inverse_[i];
+        sum += ratio * ratio;
+    }
+    return sum;
+}
+
+double ErrorScale::calc_norm(const double* error) const {
+    return inverse_.empty() ? 0 : std::sqrt(calc_squared_sum(error) / static_cast<double>(inverse_.size()));
+}
+
+double calc_newton_tolerance(const Tolerances& tolerances) {
+    const double rtol = std::max(tolerances.rtol, 10 * epsilon);
+    return std::max(10 * epsilon / rtol, std::min(0.03, std::sqrt(rtol)));
+}
+
+void Convergence::begin(double eta, double theta) {
+    count_ = 0;
+    eta_ = std::pow(std::max(eta, epsilon), 0.8);
+    theta_ = theta;
+    shorter_ = 0.5;
+}
+
+Iteration Convergence::judge(double size, double roundoff) {
+    ++count_;
+    if (!std::isfinite(size)) return Iteration::failed;
+    // Corrections that are round-off need not become smaller.
+    const Iteration failure = size <= roundoff ? Iteration::converged : Iteration::failed;
+    if (count_ > 1 && count_ < rule_.most) {
+        const double ratio = size / last_;
+        theta_ = rule_.averaged && count_ > 2 ? std::sqrt(ratio * ratio_) : ratio;
+        ratio_ = ratio;
+        if (!(theta_ < 0.99)) return failure;
+        eta_ = theta_ / (1 - theta_);
+
+        // Too slow: how much the step has to shrink, theta being proportional to it.
+        const double left = eta_ * size * std::pow(theta_, rule_.most - 1 - count_) / rule_.tolerance;
+        if (left >= 1) {
+            shorter_ = 0.8 * std::pow(std::min(left, 20.0), -1.0 / (rule_.most - count_ + rule_.caution));
+            return failure;
+        }
+    }
+    last_ = std::max(size, epsilon);
+    if (eta_ * size <= rule_.tolerance) return Iteration::converged;
+    return count_ < rule_.most ? Iteration::go_on : failure;
+}
+
+void Linearization::forget() {
+    needed_ = true;
+    current_ = factored_ = false;
+}
+
+void Linearization::grow_old(bool serve) {
+    current_ = false;
+    needed_ = !serve;
+}
+
+void Linearization::distrust() {
+    if (!current_) needed_ = true;
+}
+
+Status Linearization::prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner) {
+    if (needed_) {
+        const Status status = ode.calc_linearization(t, x);
+        if (status != Status::success) return status;
+        ++facts.linearizations;
+        current_ = true;
+        needed_ = factored_ = false;
+    }
+    if (factored_ && c == c_) return Status::success;
+    factored_ = false;
+    Status status = ode.factor(c);
+    if (status == Status::success && partner) status = ode.factor(*partner);
+    if (status != Status::success) return status;
+    ++facts.factorizations;
+    factored_ = true;
+    c_ = c;
+    return Status::success;
+}
+
+double PredictiveControl::calc_step(double h, double error, double safety) {
+    h_ = std::abs(h);
+    error_ = error;
+    double divisor = std::clamp(std::pow(error, 0.25) / safety, least_, most_);
+    if (error <= 1 && !first_) {
+        const double trend = h_last_ / h_ * std::pow(error * error / error_last_, 0.25) / 0.9;
+        divisor = std::max(divisor, std::clamp(trend, least_, most_));
+    }
+    return h_ / divisor;
+}
+
+void PredictiveControl::accept() {
+    h_last_ = h_;
+    error_last_ = std::max(error_, 0.01);
+    first_ = false;
+}
+
+} // namespace linkwork

@@ -1,0 +1,104 @@
+// What the implicit methods share: the error scale, the convergence of simplified Newton iterations judged while they
+// run, the linearization kept for as long as it serves, and the predictive step control.
+//
+// [hairer2] E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd edition, section IV.8.
+#pragma once
+
+#include <cmath>
+#include <complex>
+#include <vector>
+
+#include "contract.hpp"
+
+namespace linkwork {
+
+// Errors in units of the tolerance at the beginning of a step: norm = sqrt(mean((e_i / (atol_i + rtol |x_i|))^2)).
+// Iterations are measured with it while the end of the step is not known yet.
+class ErrorScale {
+public:
+    explicit ErrorScale(const Tolerances& tolerances)
+        : tolerances_(tolerances), inverse_(tolerances.atol.size()), roundoff_(0) {}
+    void place(const double* x);
+    double calc_squared_sum(const double* error) const;
+    double calc_norm(const double* error) const;
+    // Changes of x below this are round-off.
+    double roundoff() const { return roundoff_; }
+
+private:
+    const Tolerances tolerances_;
+    std::vector<double> inverse_; // 1 / weight
+    double roundoff_;
+};
+
+struct NewtonRule {
+    int most = 7;            // iterations
+    double tolerance = 0.03; // of the error left in the stages, in units of the error tolerance [hairer2 (8.10)]
+    bool averaged = false;   // rate = geometric mean of the last two ratios of corrections, after the second iteration
+    int caution = 0;         // the larger, the less the step is shortened when convergence is slow
+};
+
+// The tolerance that RADAU5 takes: the square root of rtol, at most 0.03, and never below round-off.
+double calc_newton_tolerance(const Tolerances& tolerances);
+
+enum class Iteration { go_on, converged, failed };
+
+// The iteration with corrections of size d_1, d_2, ... converges at the rate theta = d_k / d_{k-1}; the error left
+// after d_k is eta d_k with eta = theta / (1 - theta). It ends when eta d_k is within the tolerance [hairer2 (8.10)]
+// and is given up as soon as theta >= 1, or theta^(most - k) / (1 - theta) d_k is not [hairer2 (8.11)]. The first
+// correction of a step is judged with the eta of the step before, ^0.8 to be careful.
+class Convergence {
+public:
+    explicit Convergence(const NewtonRule& rule) : rule_(rule) {}
+    // eta: of the step before, kept by the caller; theta: the rate to report when one iteration is enough.
+    void begin(double eta, double theta);
+    Iteration judge(double size, double roundoff);
+    double eta() const { return eta_; }
+    double theta() const { return theta_; }
+    int iterations() const { return count_; }
+    // After a failure: the step that would have converged, relative to the one that did not.
+    double shorter() const { return shorter_; }
+    void allow(int most) { rule_.most = most; }
+
+private:
+    NewtonRule rule_;
+    int count_ = 0;
+    double eta_ = 1, theta_ = 0, ratio_ = 0, last_ = 0, shorter_ = 0.5;
+};
+
+// The linearization J of the last accepted point, or of one before it, and the number c that c I - J was factored for.
+class Linearization {
+public:
+    void forget();             // other equations, or other coordinates
+    void grow_old(bool serve); // the step was accepted: J is that of an earlier point now; does it still serve?
+    void distrust();           // the attempt failed: if J is old, another is needed
+    bool is_current() const { return current_; }
+    // J at (t, x) if one is needed, and c I - J if it is not factored yet. partner: the complex c that goes with it, or
+    // null.
+    Status prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner = nullptr);
+
+    IntegratorFacts facts; // of the method that owns this
+
+private:
+    bool needed_ = true, current_ = false, factored_ = false;
+    double c_ = 0;
+};
+
+// Step control for error estimates of order 3 [hairer2 IV.8]: h_new = h / divisor with divisor = err^(1/4) / safety
+// [hairer2 (8.21)], or the one of Gustafsson, which foresees that the error goes on as it went from the step before to
+// this one [hairer2 (8.25)], whichever gives the shorter step.
+class PredictiveControl {
+public:
+    PredictiveControl(double shrink, double grow) : least_(1 / grow), most_(1 / shrink) {}
+    void restart() { first_ = true; }
+    bool is_first() const { return first_; } // no step is accepted yet
+    // Remembers the error for when this step is accepted. safety: of this step; 0.9 is that of every step.
+    double calc_step(double h, double error, double safety);
+    void accept();
+
+private:
+    const double least_, most_; // bounds of h / h_new
+    double h_ = 0, error_ = 1, h_last_ = 0, error_last_ = 1;
+    bool first_ = true;
+};
+
+} // namespace linkwork
