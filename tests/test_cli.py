@@ -49,6 +49,25 @@ def test_run_prints_the_summary_and_writes_csv(linkwork, tmp_path) -> None:
     assert out_file.read_text().startswith("t,pin.coordinate,arm.position.y")
 
 
+def test_a_misspelt_channel_is_found_before_the_run(linkwork) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    status, out, err = linkwork("run", "pendulum", "--plot", "arm.positon.y")
+    assert status == 2 and "no quantity 'positon'" in err and out == ""
+
+
+def test_the_bare_command_shows_its_help_and_its_version(linkwork) -> None:
+    status, out, err = linkwork()
+    assert status == 0 and "Commands:" in out and err == ""
+    assert linkwork("--version")[1].startswith("linkwork ")
+
+
+def test_a_figure_without_channels_draws_the_usual_ones(linkwork, tmp_path) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    figure = tmp_path / "usual.png"
+    assert linkwork("run", "pendulum", "--t-end", "0.1", "--figure", str(figure))[0] == 0
+    assert figure.stat().st_size > 1000
+
+
 def test_run_plots_to_a_file(linkwork, tmp_path) -> None:
     pytest.importorskip("matplotlib").use("Agg")
     figure = tmp_path / "out.png"
@@ -96,6 +115,11 @@ def test_check_lists_problems_and_exits_with_2(linkwork, tmp_path) -> None:
         (("run", "pendulum", "--rtol", "-1"), "rtol = -1.0 must be a finite positive number"),
         (("run", "pendulum", "--t-end", "0.1", "--plot", "leg.position"), "no element 'leg'"),
         (("run", "pendulum", "--rtol", "much"), "--rtol"),
+        (("run", "hmmwv", "--set", "stiff=maybe"), "--set stiff=maybe: give true or false, such as --set stiff=false"),
+        (("run", "chain", "--set", "n=2.5"), "--set n=2.5: give a whole number, such as --set n=10"),
+        (("run", "pendulum", "--set", "mass=heavy"), "--set mass=heavy: give a number"),
+        (("run", "pendulum", "--set", "form=flat"), "linkwork: pendulum: form='flat' is unknown"),
+        (("run", "pendulum", "--figure", "/no/folder/out.png"), "--figure /no/folder/out.png: there is no folder"),
         (("run", "pendulum", "--out", "/no/folder/out.csv"), "there is no folder"),
         (("walk",), "walk"),
         (("bench", "nothing"), "there is no benchmark 'nothing'"),

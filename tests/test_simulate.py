@@ -223,7 +223,7 @@ def test_a_jump_to_another_branch_is_not_silent() -> None:
     torn = States(result.compiled, result.t[ends], result.q[ends], result.v[ends], result.a[ends], result.lambda_[ends])
     assert find_jumps(result.compiled, result) == []
     (text,) = find_jumps(result.compiled, torn)
-    assert "(1 such steps)" in text and "set max_step" in text
+    assert "s: the steps are too long" in text and "set max_step" in text
 
 
 def test_progress_is_silent_unless_asked(capsys) -> None:

@@ -7,6 +7,7 @@ builds well-known machines.
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 from .bodies import Body, Frame, Ground, PlanarBody, PointMass
@@ -63,7 +64,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f".{name}", __name__)
     if name in _LAZY:
         return getattr(importlib.import_module(f".{_LAZY[name]}", __name__), name)
-    raise AttributeError(f"module 'linkwork' has no attribute '{name}'")
+    raise AttributeError(f"module 'linkwork' has no attribute '{name}'", name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

@@ -6,6 +6,7 @@ Exit status 0: success. 1: a simulation failed. 2: the input was bad; one line o
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 import json
 import pkgutil
@@ -19,9 +20,11 @@ import typer
 from . import models as gallery
 from .errors import AssemblyError, LinkworkError, suggest
 from .methods import FORMULATIONS, INTEGRATORS, LINEAR, method_table
+from .status import MissingExtra
+from .version import VERSION
 
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, rich_markup_mode=None,
+    add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
     help="Dynamics of constrained mechanical systems.",
 )  # fmt: skip
 
@@ -32,6 +35,17 @@ Set = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", hel
 
 class BadInput(LinkworkError):
     """Something on the command line cannot be used."""
+
+
+@app.callback(invoke_without_command=True)
+def show_root(
+    context: typer.Context, version: Annotated[bool, typer.Option("--version", help="print the version")] = False
+) -> None:
+    """Dynamics of constrained mechanical systems."""
+    if version:
+        typer.echo(f"linkwork {VERSION}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @app.command("models")
@@ -90,9 +104,8 @@ def run(
     model, settings, channels = load_target(target, parameters or [])
     given = {"method": method, "rtol": rtol, "atol": atol, "t_end": t_end, "step": step, "linear": linear}
     settings.update({name: value for name, value in given.items() if value is not None})
-    wanted = list(plot or [])
-    if out is not None and not out.parent.is_dir():
-        raise BadInput(f"--out {out}: there is no folder {out.parent}; create it or choose another")
+    wanted = list(plot or (channels if figure is not None else []))
+    refuse_bad_outputs(model, wanted, out, figure)
     result = model.simulate(**settings, progress=False if quiet else None)
     typer.echo(f"model           {model.name}")
     typer.echo(str(result))
@@ -134,6 +147,26 @@ def bench(
         typer.echo(json.dumps(figures, indent=2, default=float))
 
 
+def refuse_bad_outputs(model: Any, wanted: list[str], out: Path | None, figure: Path | None) -> None:
+    """Finds before the run what would otherwise spoil its end: folders, matplotlib, channels."""
+    for option, path in (("--out", out), ("--figure", figure)):
+        if path is not None and not path.parent.is_dir():
+            raise BadInput(f"{option} {path}: there is no folder {path.parent}; create it or choose another")
+    if figure is not None and not wanted:
+        raise BadInput("--figure needs a channel to draw: add --plot, such as --plot arm.position.y")
+    if not wanted:
+        return
+    if importlib.util.find_spec("matplotlib") is None:
+        raise MissingExtra("matplotlib", "plot", "plotting")
+    from .compile import compile_model
+    from .hooks import build_state
+
+    compiled = compile_model(model)
+    start = build_state(compiled, 0.0, compiled.q, compiled.v, compiled.memory)
+    for text in wanted:
+        start.channel(text)
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # From words on the command line to models
 # ---------------------------------------------------------------------------------------------------------------
@@ -169,7 +202,18 @@ def load_target(target: str, parameters: list[str]) -> tuple[Any, dict[str, Any]
     for name in given:
         if name not in known:
             raise BadInput(f"--set {name}: '{target}' has no such parameter; {suggest(name, known, 'parameters')}")
+        refuse_other_kind(name, given[name], known[name].default)
     return call_builder(machine.build, given, target), dict(machine.settings), list(machine.channels)
+
+
+def refuse_other_kind(name: str, value: Any, default: Any) -> None:
+    """A value must be of the kind of the builder's default: "maybe" would count as true, and 2.5 is no count."""
+    kinds: tuple[tuple[type, Any, str], ...] = (
+        (bool, bool, "true or false"), (int, int, "a whole number"), (float, (int, float), "a number"),
+    )  # fmt: skip
+    for kind, allowed, words in kinds:
+        if type(default) is kind and (not isinstance(value, allowed) or (kind is not bool and isinstance(value, bool))):
+            raise BadInput(f"--set {name}={value}: give {words}, such as --set {name}={json.dumps(default)}")
 
 
 def load_file(path: Path, given: dict[str, Any]) -> tuple[Any, dict[str, Any], list[str]]:
@@ -201,7 +245,10 @@ def call_builder(build: Any, given: dict[str, Any], target: str) -> Any:
     except LinkworkError:
         raise
     except (TypeError, ValueError) as error:
-        raise BadInput(f"{target}: {error}; `linkwork models --json` lists the parameters") from error
+        text = str(error)
+        owner = "" if text.startswith(f"{target}: ") else f"{target}: "
+        cure = "" if target.endswith(".py") else "; `linkwork models --json` lists the parameters"
+        raise BadInput(f"{owner}{text}{cure}") from error
 
 
 def read_parameter(text: str) -> tuple[str, Any]:

@@ -138,7 +138,7 @@ class Projector:
         self.metric: Array = calc_metric(compiled, weights) if metric is None else metric
         self.free = np.ones(self.pattern.shape[1], dtype=bool)
         held: list[Any] = []
-        for text in keep:
+        for text in (keep,) if isinstance(keep, str) else keep:
             self._lock(text, held)
         self.held = np.array(held, dtype=PRIMITIVE)
 

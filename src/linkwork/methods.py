@@ -90,9 +90,10 @@ class Method:
             hint = (
                 " (it is an integrator: write partitioning/" + formulation + ")" if formulation in INTEGRATORS else ""
             )
-            raise MethodError(f"unknown formulation '{formulation}'{hint}; {_suggest(formulation, FORMULATIONS)}")
+            cure = suggest(formulation, FORMULATIONS, "formulations")
+            raise MethodError(f"unknown formulation '{formulation}'{hint}; {cure}")
         if integrator not in INTEGRATORS:
-            raise MethodError(f"unknown integrator '{integrator}'; {_suggest(integrator, INTEGRATORS)}")
+            raise MethodError(f"unknown integrator '{integrator}'; {suggest(integrator, INTEGRATORS, 'integrators')}")
         if integrator not in LEGAL[formulation]:
             partners = ", ".join(LEGAL[formulation])
             raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
@@ -101,7 +102,7 @@ class Method:
             cure = f"its solvers: {', '.join(solvers)}" if solvers else "it is explicit; leave the solver out"
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:
-            raise MethodError(f"unknown linear='{linear}'; {_suggest(linear, LINEAR)}")
+            raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
         _check_options(formulation, integrator, options)
         if linear != "topology":
             options["linear"] = linear
@@ -163,10 +164,6 @@ def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]
 def read_method(method: str | Method | Mapping[str, Any]) -> Method:
     """What the user gave as a method, as a Method."""
     return Method.parse(method)
-
-
-def _suggest(word: str, known: Mapping[str, str]) -> str:
-    return suggest(str(word), known)
 
 
 def method_table() -> list[dict[str, Any]]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import AssemblyError, LinkworkError, SimulationError
+from .events import Event
 from .hooks import RunHooks, State, build_state
 from .initial import Assembly, Projector, calc_body_sizes, find_assembly
 from .jacobian import build_jacobian_pattern, calc_jacobian, find_crossings, find_weak_joints
@@ -82,7 +83,7 @@ def simulate(
     compiled = compile_model(model)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
-    watched = [*(model[name] for name in model.events), *events]
+    watched = [*(model[name] for name in model.events), *read_events(events)]
     from ._core import run
 
     try:
@@ -191,6 +192,15 @@ def read_output(output: Any, begin: float, end: float, problems: list[str]) -> A
     elif times.size and (times[0] < begin - slack or times[-1] > end + slack):
         problems.append(f"output times {times[0]:g} to {times[-1]:g} must lie within [{begin:g}, {end:g}]")
     return np.clip(times, begin, end)
+
+
+def read_events(events: Any) -> list[Event]:
+    """The events of one run; a single one may come without a list."""
+    given: list[Any] = [events] if isinstance(events, (Event, str)) else list(events)
+    for event in given:
+        if not isinstance(event, Event):
+            raise InputError(f"simulate: events has {event!r}; give records such as Event('top', 'arm.position.y')")
+    return given
 
 
 def find_start(model: Any, compiled: Compiled, initial: str, start: Assembly | None, t: float) -> Assembly:
@@ -332,9 +342,9 @@ def find_jumps(compiled: Compiled, steps: States) -> list[str]:
     bad = np.flatnonzero((misfit > 0.2 * size) & (misfit > 1e-2) & (h[:, 0] > 0.0))
     if not len(bad):
         return []
-    k = int(bad[0])
+    k, more = int(bad[0]), f" and in {len(bad) - 1} other steps" if len(bad) > 1 else ""
     return [
-        f"positions jump between t = {steps._t[k]:.6g} and {steps._t[k + 1]:.6g} s ({len(bad)} such steps): the steps "
+        f"positions jump between t = {steps._t[k]:.6g} and {steps._t[k + 1]:.6g} s{more}: the steps "
         "are too long for the motion or another branch was taken; set max_step"
     ]
 

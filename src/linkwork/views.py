@@ -20,6 +20,14 @@ def turn(A: Array, s: Array) -> Array:
     return np.einsum("nij,nj->ni", A, np.broadcast_to(s, (len(A), 3)))
 
 
+def read_point(s: Any) -> Array:
+    """Three numbers in body axes."""
+    point = np.asarray(s, dtype=float)
+    if point.shape != (3,):
+        raise ValueError(f"the point {s!r} needs three coordinates in body axes, from the centre of mass")
+    return point
+
+
 class BodyView:
     """Motion of one body: centre of mass and ground axes unless said otherwise; planar bodies have z = 0."""
 
@@ -92,17 +100,17 @@ class BodyView:
 
     def point(self, s: Any) -> Array:
         """Ground path (n, 3) of the body-fixed point `s`, given in body axes from the centre of mass."""
-        path = self._states.calc_positions(self._index) + turn(self._rotations, np.asarray(s, dtype=float))
+        path = self._states.calc_positions(self._index) + turn(self._rotations, read_point(s))
         return self._states.trim(path)
 
     def point_velocity(self, s: Any) -> Array:
         """Velocity (n, 3) of the body-fixed point `s`, ground axes."""
-        turned = turn(self._rotations, np.cross(self._twist[:, 3:], np.asarray(s, dtype=float)))
+        turned = turn(self._rotations, np.cross(self._twist[:, 3:], read_point(s)))
         return self._states.trim(self._twist[:, :3] + turned)
 
     def point_acceleration(self, s: Any) -> Array:
         """Acceleration (n, 3) of the body-fixed point `s`, ground axes: r'' + A (w' x s + w x (w x s))."""
-        arm, w = np.asarray(s, dtype=float), self._twist[:, 3:]
+        arm, w = read_point(s), self._twist[:, 3:]
         rates = self._states.spread(self._index, self._states.accelerations)
         turned = np.cross(rates[:, 3:], arm) + np.cross(w, np.cross(w, arm))
         return self._states.trim(rates[:, :3] + turn(self._rotations, turned))
