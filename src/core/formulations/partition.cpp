@@ -20,7 +20,23 @@ void calc_pin_row(const Body& body, const double* q, int k, double* row) {
     }
 }
 
-std::vector<int> find_independent(const Pattern&, const Tables& tables, const Workspace& w, const double* q) {
+namespace {
+
+// Each body's rotation columns are made `weight` times as long as its translation columns, whatever its lengths.
+void scale_rotations(const Tables& tables, double weight, Eigen::MatrixXd& A) {
+    for (const Body& b : tables.bodies) {
+        if (b.kind != body_rigid && b.kind != body_planar) continue;
+        const int translations = b.kind == body_rigid ? 3 : 2;
+        const double t = A.middleCols(b.q, translations).colwise().norm().maxCoeff();
+        const double r = A.middleCols(b.q + translations, b.nq - translations).colwise().norm().maxCoeff();
+        if (t > 0 && r > 0) A.middleCols(b.q + translations, b.nq - translations) *= weight * t / r;
+    }
+}
+
+} // namespace
+
+std::vector<int> find_independent(const Pattern&, const Tables& tables, const Workspace& w, const double* q,
+                                  double rotation_weight) {
     // rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban
     // (21)].
     int rows = 0;
@@ -51,6 +67,7 @@ std::vector<int> find_independent(const Pattern&, const Tables& tables, const Wo
             for (int c = 0; c < 4; ++c) A(r, b.q + 3 + c) = 2 * q[b.q + 3 + c];
             ++r;
         }
+    scale_rotations(tables, rotation_weight, A);
     const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(A);
     std::vector<int> independent;
     for (int i = rows; i < tables.nq; ++i) independent.push_back(qr.colsPermutation().indices()[i]);

@@ -13,7 +13,7 @@
 // redundant constraints and small lengths that number is large for reasons of its own, and an Euler parameter near 1,
 // which has lost its grip on the motion, hides behind it; the part of the inverse that belongs to the independent
 // coordinates shows it.)
-#include <Eigen/Dense>
+#include <limits>
 
 #include "chart.hpp"
 #include "formulations.hpp"
@@ -30,19 +30,37 @@ public:
 private:
     const LinearSolver* chart_solver() const override { return solver.get(); }
 
-    Status open_chart(double t, double* x) override {
-        std::vector<int> chosen = find_independent(engine.pattern, tables, engine.w, q.data());
-        if (count > 0 && chosen != independent) ++engine.facts.repartitions;
-        independent = std::move(chosen);
+    Status open_chart(double, double* x) override {
+        if (!chosen_ahead && !choose()) return Status::singular_position;
+        if (chosen_ahead) ++engine.facts.repartitions;
+        chosen_ahead = false;
         count = static_cast<int>(independent.size());
-        build_system();
-        if (!solver->analyse(jacobian.data(), active.data())) return Status::singular_position;
-        choose_scales();
-        condition_at_choice = engine.facts.condition = calc_condition();
+        engine.facts.condition = condition_at_choice;
         linkwork::calc_position_rate(tables, q.data(), v.data(), rate.data());
         for (int i = 0; i < count; ++i) x[i] = q[independent[i]], x[count + i] = rate[independent[i]];
-        static_cast<void>(t);
         return Status::success;
+    }
+
+    // Two candidates: rotations independent where they can be, and all coordinates alike. Rotations are the better coordinates
+    // (positions follow from them by sines and cosines, the other way round there are turning points), so they may cost twice
+    // the grip. Leaves the system of the choice behind, factorized.
+    bool choose() {
+        const std::vector<int> preferred = find_independent(engine.pattern, tables, engine.w, q.data(), 0.1);
+        const std::vector<int> plain = find_independent(engine.pattern, tables, engine.w, q.data(), 1.0);
+        const double of_plain = preferred == plain ? 0.0 : try_partition(plain);
+        const double of_preferred = try_partition(preferred);
+        if (preferred != plain && !(of_preferred < 2 * of_plain)) try_partition(plain);
+        return std::isfinite(condition_at_choice);
+    }
+
+    // Builds the system with these coordinates pinned; their grip, infinite where they do not determine the position.
+    double try_partition(const std::vector<int>& candidate) {
+        independent = candidate;
+        build_system();
+        condition_at_choice = std::numeric_limits<double>::infinity();
+        if (!solver->analyse(jacobian.data(), active.data())) return condition_at_choice;
+        choose_scales();
+        return condition_at_choice = calc_condition();
     }
 
     // A new partition when the old one has got 25 % worse. The factorization is the one of the accepted state.
@@ -50,13 +68,11 @@ private:
         const double condition = calc_condition();
         engine.facts.condition = condition;
         if (condition < options.repartition_growth * condition_at_choice) return true;
-        if (find_independent(engine.pattern, tables, engine.w, q.data()) != independent) return false;
-        condition_at_choice = condition; // still the best choice
-        return true;
+        const std::vector<int> old = independent;
+        chosen_ahead = choose() && independent != old; // the same coordinates may still be the best
+        return !chosen_ahead && std::isfinite(condition_at_choice);
     }
 
-    // A factorization left behind by a trial state far away may lead astray: the second attempt begins with a fresh
-    // one.
     Status recover_position(double t, const double* y) override {
         if (!stale && iterate_position(t, y) == Status::success) return Status::success;
         stale = true;
@@ -193,9 +209,10 @@ private:
     // The system with pins: one more block per body that owns independent coordinates. Allocates; called per chart.
     void build_system() {
         Pattern pattern = engine.pattern;
-        pin_row.resize(count);
-        pin_offset.resize(count);
-        parameter_body.assign(count, -1);
+        const std::size_t pins = independent.size();
+        pin_row.resize(pins);
+        pin_offset.resize(pins);
+        parameter_body.assign(pins, -1);
         int offset = tables.jacobian_size, rows = tables.rows_count;
         for (std::size_t b = 0, i = 0; b < tables.bodies.size(); ++b) {
             const Body& body = tables.bodies[b];
@@ -264,8 +281,8 @@ private:
         const int n = tables.nv, m = static_cast<int>(g.size()), pins = tables.rows_count;
         double *x = work.data(), *y = work.data() + n, estimate = 0;
         std::fill_n(y, m, 0.0);
-        for (int i = pins; i < m; ++i) y[i] = 1.0 / count;
-        for (int sweep = 0; sweep < 3 && count > 0; ++sweep) {
+        for (int i = pins; i < m; ++i) y[i] = 1.0 / (m - pins);
+        for (int sweep = 0; sweep < 3 && m > pins; ++sweep) {
             std::fill_n(x, n, 0.0);
             for (int i = pins; i < m; ++i) y[i] /= row_scale[i];
             solver->solve(x, y);
@@ -308,6 +325,7 @@ private:
     std::vector<double> d, g, work;
     std::vector<double> row_scale, column_scale;
     double condition_at_choice = 0;
+    bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
     bool stale = false; // the factorization belongs to a state that was given up
 };
 
