@@ -11,13 +11,14 @@
 
 namespace linkwork {
 
-// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Where rows before K
-// are done, column entries of done and open rows differ in sign only, so row K is read from column K. Only the pivot's
+// One step of Gauss-Jordan elimination of a symmetric definite matrix with its columns in registers. Rows before K are
+// done; column entries of done and open rows differ in sign only, so row K is read from column K. Only the pivot's
 // reciprocal, one product and one update lie between one pivot and the next.
 template <int K, int C> inline void clear_column(Lanes* column, const Lanes& v, const Lanes& scaled) {
     if constexpr (C != K) {
         const Lanes cleared = replace<K>(column[C], 0.0);
-        column[C] = C < K ? add_product(cleared, scaled, spread<C>(v)) : subtract_product(cleared, scaled, spread<C>(v));
+        const Lanes factor = spread<C>(v);
+        column[C] = C < K ? add_product(cleared, scaled, factor) : subtract_product(cleared, scaled, factor);
     }
 }
 

@@ -160,7 +160,7 @@ void Topology::note_active(const double* active) {
     masked_.assign(jacobian_size_, 0.0);
 }
 
-// Orders that insist on better pivots until one solves a test system to rounding errors; else the best one found, with a
+// Orders by one rule after another until one solves a test system to rounding errors; else the best one found, with a
 // step of refinement in each solution; else the fallback.
 bool Topology::analyse(const double* jacobian, const double* active) {
     ++analyses_;
