@@ -178,34 +178,47 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
 
 // x' = f(t, x) from a Python callable, for tests of the integrators alone.
 struct PythonOde {
-    nb::object function;
-    int size;
+    nb::object function, jacobian;
+    std::size_t size;
     nb::object exception = nb::none();
 
-    static bool calc(void* context, double t, const double* x, double* rate) {
-        auto& self = *static_cast<PythonOde*>(context);
+    bool call(const nb::object& f, double t, const double* x, std::size_t count, double* out) {
         try {
-            nb::object r = self.function(t, to_array(std::vector<double>(x, x + self.size)));
-            const auto values = nb::cast<std::vector<double>>(r.attr("tolist")());
-            if (static_cast<int>(values.size()) != self.size)
-                throw nb::value_error("the rate has another size than the state");
-            std::copy(values.begin(), values.end(), rate);
+            nb::object r = f(t, to_array(std::vector<double>(x, x + size)));
+            const auto values = nb::cast<std::vector<double>>(r.attr("ravel")().attr("tolist")());
+            if (values.size() != count) throw nb::value_error("the rate or its Jacobian does not fit the state");
+            std::copy(values.begin(), values.end(), out);
             return true;
         } catch (nb::python_error& e) {
-            self.exception = nb::borrow(e.value());
-            return false;
+            exception = nb::borrow(e.value());
+        } catch (const std::exception& e) {
+            exception = nb::module_::import_("builtins").attr("ValueError")(e.what());
         }
+        return false;
+    }
+    static bool calc_rate(void* context, double t, const double* x, double* rate) {
+        auto& self = *static_cast<PythonOde*>(context);
+        return self.call(self.function, t, x, self.size, rate);
+    }
+    static bool calc_jacobian(void* context, double t, const double* x, double* rows) {
+        auto& self = *static_cast<PythonOde*>(context);
+        return self.call(self.jacobian, t, x, self.size * self.size, rows);
     }
 };
 
 nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name,
-                          double rtol, double atol, double step, const std::vector<double>& output) {
+                          double rtol, double atol, double step, const std::vector<double>& output,
+                          const nb::object& jacobian, const nb::dict& options) {
     const int n = static_cast<int>(x0.shape(0));
-    PythonOde python{function, n};
-    FunctionOde ode(n, &PythonOde::calc, &python);
-    auto integrator = build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)});
+    PythonOde python{function, jacobian, x0.shape(0)};
+    FunctionOde ode(n, &PythonOde::calc_rate, &python);
+    if (!jacobian.is_none()) ode.jacobian = &PythonOde::calc_jacobian;
+    auto integrator = build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)},
+                                       read_integrator_options(options));
+    const DriverOptions driver = read_driver_options(options);
     StepLimits limits;
     limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
+    limits.first_step = driver.first_step, limits.max_step = driver.max_step, limits.max_steps = driver.max_steps;
     OdeRun run = solve_ode(ode, *integrator, x0.data(), limits, output);
     if (!python.exception.is_none()) {
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(python.exception.ptr())), python.exception.ptr());
@@ -221,6 +234,11 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     result["rejected"] = run.facts.rejected;
     result["evaluations"] = ode.evaluations;
     result["highest_order"] = run.highest_order;
+    const IntegratorFacts facts = integrator->facts();
+    result["jacobians"] = facts.linearizations;
+    result["decompositions"] = facts.factorizations;
+    result["iterations"] = facts.iterations;
+    result["convergence_failures"] = facts.convergence_failures;
     return result;
 }
 
@@ -231,7 +249,9 @@ void bind_run(nb::module_& m) {
           "rtol"_a, "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
           "Simulate a compiled model; see linkwork.simulate.");
     m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
-          "step"_a = 0.0, "output"_a = std::vector<double>{}, "Integrate x' = f(t, x) of a Python function.");
+          "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
+          "Integrate x' = f(t, x) of a Python function; jacobian(t, x) -> f_x, else by differences; options: first_step, "
+          "max_step, max_steps, variant, max_order.");
 }
 
 } // namespace linkwork

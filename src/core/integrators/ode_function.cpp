@@ -15,7 +15,16 @@ Status FunctionOde::calc_rate(double t, const double* x, double* rate) {
 
 Status FunctionOde::calc_linearization(double t, const double* x) {
     if (!solver.is_sized()) solver.resize(count, false, "newton_fd");
-    return solver.calc_differences(*this, t, x);
+    if (!jacobian) return solver.calc_differences(*this, t, x);
+    derivatives.resize(static_cast<std::size_t>(count) * count);
+    if (!jacobian(context, t, x, derivatives.data())) return Status::user_error;
+    for (int i = 0; i < count; ++i)
+        for (int j = 0; j < count; ++j) {
+            const double derivative = derivatives[static_cast<std::size_t>(i) * count + j];
+            if (!std::isfinite(derivative)) return Status::not_finite;
+            solver.J(i, j) = derivative;
+        }
+    return Status::success;
 }
 
 OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const StepLimits& limits,

@@ -9,6 +9,8 @@ namespace linkwork {
 // A function pointer as an Ode. It returns false when the user's function raised.
 struct FunctionOde final : Implicit {
     bool (*function)(void* context, double t, const double* x, double* rate) = nullptr;
+    // f_x row by row, or null: by differences
+    bool (*jacobian)(void* context, double t, const double* x, double* rows) = nullptr;
     void* context = nullptr;
     int count = 0;        // size of x
     long evaluations = 0; // so far
@@ -17,13 +19,14 @@ struct FunctionOde final : Implicit {
         : function(f), context(c), count(size) {}
     int size() const override { return count; }
     Status calc_rate(double t, const double* x, double* rate) override;
-    Status calc_linearization(double t, const double* x) override; // by differences
+    Status calc_linearization(double t, const double* x) override;
     Status factor(double c) override { return solver.factor(c); }
     Status factor(std::complex<double> c) override { return solver.factor(c); }
     void solve(double* r) override { solver.solve(*this, r); }
     void solve(std::complex<double>* r) override { solver.solve(*this, r); }
 
     ImplicitSolver solver;
+    std::vector<double> derivatives; // [size * size], when given
 };
 
 struct OdeRun {
