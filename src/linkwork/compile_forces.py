@@ -46,6 +46,7 @@ class ForceCompiler:
         self.infos: list[ForceInfo] = []
         self.coordinate_forces: list[tuple] = []
         self.loads: list[tuple] = []
+        self.kinks: list[tuple] = []
         self.bushings: list[tuple] = []
         self.tires: list[tuple] = []
         self.user_forces: list[tuple] = []
@@ -165,6 +166,9 @@ class ForceCompiler:
         road = -1 if r.road is None else self.add_road(r, r.road)
         row = (side.body, road, r.unilateral, 0, r.stiffness, r.damping, r.radius, co.triple(side.s))
         self._note(r.name, "tire", self.tires, row)
+        for at, radius in r.road.bumps if r.road is not None else ():
+            reach = _calc_reach(r, radius)
+            self.kinks += [(side.body, 0, at - reach, co.triple(side.s)), (side.body, 0, at + reach, co.triple(side.s))]
 
     def add_road(self, r: Tire, road: Road) -> int:
         """Function of (x, y): profile plus bumps as the tire's wheel rolls over them."""
@@ -175,8 +179,10 @@ class ForceCompiler:
             return self.writer.add_callable(ScalarCall(f"Tire '{r.name}'", profile), 2)
         total = self.writer.build_words(profile, ("x", "y"))
         for at, radius in road.bumps:
-            reach = np.sqrt((r.radius + radius) ** 2 - r.radius**2)
-            text = f"sqrt(max((R + r)**2 - (x - at)**2, {r.radius**2!r})) - R if abs(x - at) < {float(reach)!r} else 0"
+            text = (
+                f"sqrt(max((R + r)**2 - (x - at)**2, {r.radius**2!r})) - R "
+                f"if abs(x - at) < {_calc_reach(r, radius)!r} else 0"
+            )
             bump = Expression(text, R=r.radius, r=radius, at=at)
             total = [*total, *self.writer.build_words(bump, ("x", "y")), Word.ADD]
         return self.writer.add_words(total, 2, "road")
@@ -218,10 +224,16 @@ class ForceCompiler:
             "loads": np.array(self.loads, dtype=tb.LOAD),
             "bushings": np.array(self.bushings, dtype=tb.BUSHING),
             "tires": np.array(self.tires, dtype=tb.TIRE),
+            "kinks": np.array(self.kinks, dtype=tb.KINK),
             "user_forces": np.array(self.user_forces, dtype=tb.USER_FORCE),
             "user_bodies": np.array(self.user_bodies, dtype=np.int32),
         }
         return tables, infos
+
+
+def _calc_reach(tire: Tire, radius: float) -> float:
+    """Distance before and behind a half-cylinder bump at which the wheel touches it, m."""
+    return float(np.sqrt((tire.radius + radius) ** 2 - tire.radius**2))
 
 
 __all__ = ["ForceCompiler", "ForceInfo"]

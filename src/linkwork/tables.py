@@ -42,6 +42,7 @@ TIRE = _record(
     ("body", _i), ("road", _i), ("unilateral", _i), ("spare", _i),
     ("stiffness", _d), ("damping", _d), ("radius", _d), ("s", _d, 3),
 )  # fmt: skip
+KINK = _record(("body", _i), ("spare", _i), ("at", _d), ("s", _d, 3))
 USER_FORCE = _record(("callback", _i), ("first", _i), ("count", _i), ("spare", _i))
 
 BODY_GROUND, BODY_RIGID, BODY_PLANAR, BODY_POINT = range(4)

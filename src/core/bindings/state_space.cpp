@@ -51,7 +51,9 @@ class StateSpace {
     }
     nb::tuple correct(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
-        std::vector<double> out(x.data(), x.data() + formulation->size());
+        // a new chart may have more coordinates than the old one
+        std::vector<double> out(2 * (system.tables.nq + system.tables.nv));
+        std::copy_n(x.data(), formulation->size(), out.begin());
         Change change = Change::none;
         const Status status = formulation->correct(t, out.data(), change);
         system.raise_user_error();
@@ -64,6 +66,7 @@ class StateSpace {
         return nb::cast(kinds);
     }
     nb::dict facts() { return to_dict(formulation->facts()); }
+    Output memory() { return to_array(formulation->workspace().memory); }
     int size() { return formulation->size(); }
 
   private:
@@ -90,6 +93,7 @@ void bind_state_space(nb::module_& m) {
              "after an accepted step: (status, x, change), change 0 none, 1 small, 2 a new chart")
         .def_prop_ro("size", &StateSpace::size)
         .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities")
+        .def_prop_ro("memory", &StateSpace::memory, "accepted angles and curve parameters, as of the last correct")
         .def_prop_ro("facts", &StateSpace::facts);
 }
 

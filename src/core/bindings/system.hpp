@@ -111,6 +111,7 @@ public:
         tables.loads = read_table<Load>(dict, "loads");
         tables.bushings = read_table<Bushing>(dict, "bushings");
         tables.tires = read_table<Tire>(dict, "tires");
+        tables.kinks = read_table<Kink>(dict, "kinks");
         tables.user_forces = read_table<UserForce>(dict, "user_forces");
         tables.user_bodies = read_table<std::int32_t>(dict, "user_bodies");
         const auto gravity = nb::cast<std::vector<double>>(nb::object(dict["gravity"].attr("tolist")()));

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "../system/equations.hpp"
 #include "events.hpp"
 #include "step_loop.hpp"
 
@@ -25,14 +26,21 @@ StepLimits build_limits(const DriverOptions& o) {
     return {o.t_start, o.t_end, o.first_step, o.max_step, o.fixed_step, o.max_steps};
 }
 
+std::vector<EventSpec> build_specs(const DriverOptions& options, const Tables& tables) {
+    std::vector<EventSpec> specs = options.events;
+    specs.resize(specs.size() + tables.kinks.size(), EventSpec{0, EventAction::restart});
+    return specs;
+}
+
 class Runner final : public EventSampler {
 public:
     Runner(Formulation& formulation, Integrator& integrator, const Tables& tables, const DriverOptions& options,
            const Hooks& hooks)
         : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks),
-          loop_(formulation, integrator, build_limits(options)), watch_(options.events), nq_(tables.nq), nv_(tables.nv),
+          tables_(tables), specs_(build_specs(options, tables)), users_(options.events.size()),
+          loop_(formulation, integrator, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
           rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv),
-          values_(options.events.size()), fired_(std::make_unique<bool[]>(options.events.size())),
+          values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
           sign_(options.t_end < options.t_start ? -1 : 1) {}
 
     Run run(const double* q, const double* v);
@@ -56,12 +64,17 @@ private:
     void append(Records& records, double t, const Motion& motion);
     void store_state(double t, const Motion& motion);
     void rewind(const Marks& marks);
-    bool has_events() const { return hooks_.events && watch_.size() > 0; }
+    bool has_events() const { return watch_.size() > 0; }
+    Status calc_values_at(double t, const double* x, double* values);
+    Status restart_at_kink(double t);
 
     Formulation& formulation_;
     Integrator& integrator_;
     const DriverOptions& options_;
     const Hooks& hooks_;
+    const Tables& tables_;
+    const std::vector<EventSpec> specs_; // the user's events, then the kinks of the tables
+    const std::size_t users_;            // how many are the user's
     StepLoop loop_;
     EventWatch watch_;
     const int nq_, nv_, rows_;
@@ -71,7 +84,8 @@ private:
     std::unique_ptr<bool[]> fired_;
     const double sign_;
     std::size_t next_output_ = 0;
-    bool ended_ = false; // by an event or a hook
+    bool ended_ = false;   // by an event or a hook
+    bool at_kink_ = false; // the attempted step is cut at a kink
     Clock::time_point last_tick_{};
     Run result_;
 };
@@ -129,32 +143,41 @@ Status Runner::store_outputs(double t) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 Status Runner::calc_values(double t, double* values) {
-    Status status = integrator_.interpolate(formulation_, t, point_.data());
+    const Status status = integrator_.interpolate(formulation_, t, point_.data());
+    return status == Status::success ? calc_values_at(t, point_.data(), values) : status;
+}
+
+// All event functions at (t, x): the user's, then the kinks.
+Status Runner::calc_values_at(double t, const double* x, double* values) {
     Motion motion{};
-    if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+    const Status status = formulation_.lift(t, x, motion);
     if (status != Status::success) return status;
-    return hooks_.events(hooks_.context, t, motion.q, motion.v, values) ? Status::success : Status::user_error;
+    if (users_ > 0 && !hooks_.events(hooks_.context, t, motion.q, motion.v, values)) return Status::user_error;
+    calc_kinks(tables_, formulation_.workspace(), values + users_);
+    return Status::success;
 }
 
 // Records the crossings of the attempted step up to the first that ends it.
 Status Runner::store_events(double& t_cut, bool& cut) {
     Motion motion{};
-    Status status = formulation_.lift(loop_.t_next(), integrator_.candidate(), motion);
+    Status status = calc_values_at(loop_.t_next(), integrator_.candidate(), values_.data());
     if (status != Status::success) return status;
-    if (!hooks_.events(hooks_.context, loop_.t_next(), motion.q, motion.v, values_.data())) return Status::user_error;
     status = watch_.find_crossings(*this, loop_.t(), loop_.t_next(), values_.data());
     if (status != Status::success) return status;
 
     // Crossings no further apart than the root finder can tell happen together: two actions at one instant both count.
     std::fill_n(fired_.get(), watch_.size(), false);
+    at_kink_ = false;
     const double together = 1e-14 * std::max(std::abs(loop_.t_next()), std::abs(loop_.step()));
     for (const Crossing& crossing : watch_.crossings()) {
         if (cut && sign_ * (crossing.t - t_cut) > together) break;
-        if (!cut && options_.events[crossing.event].action != EventAction::record) {
+        if (!cut && specs_[crossing.event].action != EventAction::record) {
             cut = true;
             t_cut = crossing.t;
+            at_kink_ = specs_[crossing.event].action == EventAction::restart;
         }
         fired_[crossing.event] = true;
+        if (specs_[crossing.event].action == EventAction::restart) continue;
         const double t = cut ? t_cut : crossing.t;
         status = integrator_.interpolate(formulation_, t, point_.data());
         if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
@@ -214,7 +237,7 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
 
     // all that happens at this instant, in the order of the events
     for (int i = 0; i < watch_.size(); ++i) {
-        if (!fired_[i] || options_.events[i].action != EventAction::change) continue;
+        if (!fired_[i] || specs_[i].action != EventAction::change) continue;
         bool stop = false;
         if (!hooks_.change(hooks_.context, i, t, q_.data(), v_.data(), &stop)) return Status::user_error;
         ended_ = ended_ || stop;
@@ -222,10 +245,19 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
     bool changed = false;
     for (int i = 0; i < watch_.size(); ++i) {
         if (!fired_[i]) continue;
-        ended_ = ended_ || options_.events[i].action == EventAction::stop;
-        changed = changed || options_.events[i].action == EventAction::change;
+        ended_ = ended_ || specs_[i].action == EventAction::stop;
+        changed = changed || specs_[i].action == EventAction::change;
     }
-    return changed ? change_state(t) : Status::success;
+    if (changed) return change_state(t);
+    return ended_ ? Status::success : restart_at_kink(t);
+}
+
+// The same state and the same chart, but what comes is not a smooth continuation of what was.
+Status Runner::restart_at_kink(double t) {
+    Status status = loop_.restart(t, point_.data(), true);
+    if (status == Status::success) status = calc_values_at(t, point_.data(), values_.data());
+    if (status == Status::success) watch_.reset(values_.data(), fired_.get());
+    return status;
 }
 
 // Goes on from the q_ and v_ that the hook wrote; the state after the jump is stored at the same time as the one
@@ -241,11 +273,12 @@ Status Runner::change_state(double t) {
 // Stores the state point_ as the beginning of a stretch of the motion and looks where the event functions stand.
 Status Runner::store_start(double t) {
     Motion motion{};
-    const Status status = formulation_.lift(t, point_.data(), motion);
+    Status status = formulation_.lift(t, point_.data(), motion);
     if (status != Status::success) return status;
     store_state(t, motion);
     if (!has_events()) return Status::success;
-    if (!hooks_.events(hooks_.context, t, motion.q, motion.v, values_.data())) return Status::user_error;
+    status = calc_values_at(t, point_.data(), values_.data());
+    if (status != Status::success) return status;
     watch_.reset(values_.data(), fired_.get());
     return Status::success;
 }
@@ -260,6 +293,10 @@ Status Runner::advance() {
         bool cut = false, repeat = true;
         double t_cut = loop_.t_label();
         if (has_events()) status = store_events(t_cut, cut);
+        if (status == Status::success && at_kink_ && loop_.aim(t_cut)) {
+            rewind(marks);
+            continue;
+        }
         if (status == Status::success) status = store_outputs(t_cut);
         if (status == Status::success) status = cut ? finish_cut_step(t_cut, repeat) : finish_step(repeat);
         if (status == Status::success) return call_hooks(result_.t_reached);

@@ -7,7 +7,8 @@
 
 namespace linkwork {
 
-enum class EventAction : int { record = 0, stop = 1, change = 2 };
+// restart: for the kinks of the tables only; the step ends there, nothing is recorded, the integrator begins anew
+enum class EventAction : int { record = 0, stop = 1, change = 2, restart = 3 };
 
 struct EventSpec {
     int direction = 0; // +1 rising, -1 falling, 0 both

@@ -20,6 +20,8 @@ EventWatch::EventWatch(const std::vector<EventSpec>& events)
     : events_(events), sides_(events.size()), values_(events.size()), sides_trial_(events.size()),
       values_trial_(events.size()), sample_(events.size()), root_sample_(events.size()) {
     crossings_.reserve(4 * events.size());
+    look_inside_ = std::any_of(events.begin(), events.end(),
+                               [](const EventSpec& e) { return e.action != EventAction::restart; });
 }
 
 void EventWatch::reset(const double* values, const bool* fired) {
@@ -47,7 +49,7 @@ Status EventWatch::find_crossings(EventSampler& sampler, double t_0, double t_1,
     const double* fractions = after_event_ ? close_fractions : normal_fractions;
     const int samples = after_event_ ? 4 : 2;
     double t_before = t_0;
-    for (int k = 0; k < samples; ++k) {
+    for (int k = look_inside_ ? 0 : samples - 1; k < samples; ++k) {
         const bool end = k + 1 == samples;
         const double t = end ? t_1 : t_0 + fractions[k] * (t_1 - t_0);
         if (end) {

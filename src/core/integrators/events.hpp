@@ -44,6 +44,7 @@ private:
     std::vector<double> sides_trial_, values_trial_; // carried through the step
     std::vector<double> sample_, root_sample_;       // scratch
     std::vector<Crossing> crossings_;
+    bool look_inside_ = false; // kinks are crossed once: they are looked at at the ends of steps only
     bool after_event_ = false;
 };
 

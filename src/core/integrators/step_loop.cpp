@@ -70,6 +70,14 @@ Status StepLoop::shorten(Status why) {
     return proposal_ < calc_floor() ? why : Status::success;
 }
 
+bool StepLoop::aim(double t) {
+    const double wanted = std::abs(t - integrator_.t());
+    if (limits_.fixed_step > 0 || wanted > 0.999 * std::abs(step_) || wanted < calc_floor()) return false;
+    ++facts_.rejected;
+    proposal_ = 1.0001 * wanted; // a little beyond, so that the crossing is met again
+    return true;
+}
+
 void StepLoop::count_step(double h, bool full) {
     ++facts_.steps;
     if (!full && facts_.steps > 1) return;

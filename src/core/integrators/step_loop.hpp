@@ -31,6 +31,9 @@ public:
     Status find_candidate();
     // The candidate turned out to be of no use for this reason: success when a shorter step may help, else the reason.
     Status shorten(Status why);
+    // The attempted step reached over a place where f loses smoothness, at t: true when it is to be tried again, ending
+    // there, because it saw too much of what lies behind (or nothing of what lies between).
+    bool aim(double t);
     Status accept(bool changed);
     // The candidate is taken, but the integrator is not told: a restart follows.
     void accept_without_history();

@@ -50,6 +50,9 @@ double calc_coordinate(const Tables& tables, const Primitive& p, const Workspace
 double calc_coordinate_rate(const Tables& tables, const Primitive& p, const Workspace& w);
 void calc_coordinate_forces(const Tables& tables, double t, const Workspace& w, double* out);
 
+// Signed distances from the kinks at the current pose, one per kink.
+void calc_kinks(const Tables& tables, const Workspace& w, double* values);
+
 struct Energy {
     double kinetic, potential; // potential: gravity, linear springs, bushings, springs of tires
 };

@@ -62,6 +62,10 @@ void calc_coordinate_forces(const Tables& tables, double t, const Workspace& w, 
     }
 }
 
+void calc_kinks(const Tables& tables, const Workspace& w, double* values) {
+    for (const Kink& kink : tables.kinks) *values++ = calc_point(w.pose[kink.body], kink.s).x - kink.at;
+}
+
 Energy calc_energy(const Tables& tables, const double* v, const Workspace& w) {
     Energy energy{0, 0};
     for (std::size_t i = 0; i < tables.bodies.size(); ++i) {

@@ -118,6 +118,12 @@ struct Tire { // vertical spring and damper between a wheel centre and the road 
     Vec s; // wheel centre, body axes
 };
 
+struct Kink { // a plane at which a force on a body loses smoothness (the foot of a bump): x of a body-fixed point equals `at`
+    std::int32_t body, spare;
+    double at;
+    Vec s;
+};
+
 struct UserForce { // wrenches on a list of bodies from a callable
     std::int32_t callback;
     std::int32_t first, count; // into user_bodies
@@ -143,6 +149,7 @@ struct Tables {
     std::vector<Load> loads;
     std::vector<Bushing> bushings;
     std::vector<Tire> tires;
+    std::vector<Kink> kinks;
     std::vector<UserForce> user_forces;
     std::vector<std::int32_t> user_bodies;
     std::vector<Callback> callbacks;
