@@ -184,6 +184,14 @@ def test_what_a_user_function_raises_is_in_the_status() -> None:
     assert caught.value.result.t[-1] == result.t[-1]
 
 
+def test_events_are_records_and_a_single_one_needs_no_list() -> None:
+    model = build_pendulum()
+    top = lw.Event("low", "arm.position.y", direction=0)
+    assert model.simulate(0.1, events=top).status.success
+    with pytest.raises(lw.LinkworkError, match="events has 'arm.position.y'; give records such as Event"):
+        model.simulate(0.1, events="arm.position.y")
+
+
 def test_the_step_limit_is_a_status_not_an_exception() -> None:
     result = build_pendulum().simulate(10.0, max_steps=5)
     assert result.status.name == "too_many_steps" and "raise max_steps" in result.status.message
