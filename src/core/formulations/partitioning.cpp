@@ -1,4 +1,7 @@
-// Generalized coordinate partitioning: x = (y, y') with y a subset of the coordinates q [negrut (9)-(21), wehage-haug].
+// Generalized coordinate partitioning: x = (y, y') with y a subset of the coordinates q [negrut (9)-(21), wehage-haug]. An
+// Euler parameter e enters as y = 2 asin(e), which is the angle itself when a body turns about an axis: what is linear in
+// angles stays linear in y (a stiff spring above all, whose implicit integration loses order otherwise), and a tolerance is
+// one in radians.
 //
 // The dependent coordinates solve Phi(t, q) = 0 with y held. In displacement coordinates d (q-dot = N v) one Newton
 // step is
@@ -37,7 +40,11 @@ private:
         count = static_cast<int>(independent.size());
         engine.facts.condition = condition_at_choice;
         linkwork::calc_position_rate(tables, q.data(), v.data(), rate.data());
-        for (int i = 0; i < count; ++i) x[i] = q[independent[i]], x[count + i] = rate[independent[i]];
+        for (int i = 0; i < count; ++i) {
+            const double e = q[independent[i]], u = rate[independent[i]];
+            x[i] = is_parameter(i) ? 2 * std::asin(e) : e;
+            x[count + i] = is_parameter(i) ? 2 * u / calc_cosine(e) : u;
+        }
         return Status::success;
     }
 
@@ -67,7 +74,7 @@ private:
     bool refresh_chart(double) override {
         const double condition = calc_condition();
         engine.facts.condition = condition;
-        if (condition < options.repartition_growth * condition_at_choice) return true;
+        if (condition < options.repartition_growth * condition_at_choice && !near_turning_point()) return true;
         const std::vector<int> old = independent;
         chosen_ahead = choose() && independent != old; // the same coordinates may still be the best
         return !chosen_ahead && std::isfinite(condition_at_choice);
@@ -88,6 +95,8 @@ private:
 
     // Simplified Newton with the factorization of the state found last, made anew when three more sweeps would not do.
     Status iterate_position(double t, const double* y) {
+        for (int i = 0; i < count; ++i) // beyond the turning point of a parameter there is no position
+            if (is_parameter(i) && std::abs(y[i]) > 3.1) return Status::position_lost;
         Contraction contraction;
         for (int refreshed = 0;;) {
             set_position(tables, q.data(), engine.w);
@@ -95,7 +104,8 @@ private:
             if (engine.w.user_failed) return Status::user_error;
             std::fill(d.begin(), d.end(), 0.0);
             for (int i = 0; i < tables.rows_count; ++i) g[i] = -engine.w.phi[i];
-            for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = y[i] - q[independent[i]];
+            for (int i = 0; i < count; ++i)
+                g[tables.rows_count + pin_row[i]] = (is_parameter(i) ? std::sin(0.5 * y[i]) : y[i]) - q[independent[i]];
             ++engine.facts.position_iterations;
             solve();
             double largest = 0;
@@ -117,6 +127,13 @@ private:
     }
 
     // The factorization is made at the recovered position, so one solve is exact; it also serves the next position.
+    // An angle y = 2 asin(e) ends at pi; steps need room before it.
+    bool near_turning_point() const {
+        for (int i = 0; i < count; ++i)
+            if (is_parameter(i) && std::abs(q[independent[i]]) > 0.9) return true;
+        return false;
+    }
+
     Status recover_velocity(double t, const double* rates) override {
         calc_jacobian(tables, engine.w);
         calc_velocity_target(tables, t, engine.w);
@@ -127,7 +144,8 @@ private:
             add_jacobian_times(tables, engine.w.jacobian.data(), v.data(), g.data());
             for (int i = 0; i < tables.rows_count; ++i) g[i] = engine.w.target[i] - g[i];
             linkwork::calc_position_rate(tables, q.data(), v.data(), rate.data());
-            for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = rates[i] - rate[independent[i]];
+            for (int i = 0; i < count; ++i)
+                g[tables.rows_count + pin_row[i]] = calc_slope(i) * rates[i] - rate[independent[i]];
             std::fill(d.begin(), d.end(), 0.0);
             solve();
             double largest = 0, scale = 1;
@@ -142,24 +160,30 @@ private:
     }
 
     // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second
-    // derivatives
+    // derivatives. With e = sin(y/2), c = cos(y/2):  y'' = 2 e''/c + 2 e e'^2 / c^3.
     void calc_chart_acceleration(double* out) override {
         linkwork::calc_position_rate(tables, q.data(), engine.w.a.data(), rate.data());
+        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
         for (int i = 0; i < count; ++i) {
             const int k = independent[i];
             out[i] = rate[k];
-            if (parameter_body[i] >= 0) {
-                const Vec& w = engine.w.twist[parameter_body[i]].w;
-                out[i] -= 0.25 * dot(w, w) * q[k];
-            }
+            if (!is_parameter(i)) continue;
+            const Vec& w = engine.w.twist[parameter_body[i]].w;
+            const double e = q[k], u = parameter_rate[k], c = calc_cosine(e);
+            out[i] = 2 * (rate[k] - 0.25 * dot(w, w) * e) / c + 2 * e * u * u / (c * c * c);
         }
     }
+
+    bool is_parameter(int i) const { return parameter_body[i] >= 0; }
+    static double calc_cosine(double e) { return std::sqrt(std::max(1 - e * e, 1e-300)); }
+    // de/dy of independent coordinate i: c/2 for Euler parameters, else 1
+    double calc_slope(int i) const { return is_parameter(i) ? 0.5 * calc_cosine(q[independent[i]]) : 1.0; }
 
     Status calc_tangents(double* columns) override {
         for (int j = 0; j < count; ++j) {
             std::fill(d.begin(), d.end(), 0.0);
             std::fill(g.begin(), g.end(), 0.0);
-            g[tables.rows_count + pin_row[j]] = 1;
+            g[tables.rows_count + pin_row[j]] = calc_slope(j);
             solve();
             for (int i = 0; i < tables.nv; ++i) columns[i * count + j] = d[i];
         }
@@ -168,32 +192,47 @@ private:
     void solve_velocity(const double* rows, const double* rates, double* u) override {
         std::fill(d.begin(), d.end(), 0.0);
         std::copy(rows, rows + tables.rows_count, g.begin());
-        for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = rates[i];
+        for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = calc_slope(i) * rates[i];
         solve();
         std::copy(d.begin(), d.end(), u);
     }
-    // p' = 1/2 G(p)^T w is linear in p: its change is 1/2 G(dp)^T w with dp = 1/2 G(p)^T d
+    // e' = 1/2 G(p)^T w is linear in p: its change is 1/2 G(dp)^T w with dp = 1/2 G(p)^T d. For y' = 2 e'/c:
+    //   delta y' = 2 delta e'/c + 2 e e' delta e / c^3
     void calc_rate_slope(const double* displacement, double* out) override {
+        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
+        linkwork::calc_position_rate(tables, q.data(), displacement, rate.data());
         for (int i = 0; i < count; ++i) {
             out[i] = 0;
-            if (parameter_body[i] >= 0) out[i] = calc_turned(i, displacement, engine.w.twist[parameter_body[i]].w);
+            if (!is_parameter(i)) continue;
+            const int k = independent[i];
+            const double e = q[k], c = calc_cosine(e);
+            out[i] = 2 * calc_turned(i, displacement, engine.w.twist[parameter_body[i]].w) / c +
+                     2 * e * parameter_rate[k] * rate[k] / (c * c * c);
         }
     }
-    // p'' = 1/2 G(p)^T w' - 1/4 |w|^2 p
+    // e'' = 1/2 G(p)^T w' - 1/4 |w|^2 e and y'' = 2 e''/c + 2 e e'^2/c^3:
+    //   delta y'' = 2 delta e''/c + (2 e'' e + 2 e'^2) delta e / c^3 + 4 e e' delta e' / c^3 + 6 e^2 e'^2 delta e / c^5
     void calc_acceleration_slope(const double* displacement, const double* u, const double* b, double* out) override {
         linkwork::calc_position_rate(tables, q.data(), b, rate.data());
+        for (int i = 0; i < count; ++i) out[i] = rate[independent[i]]; // 1/2 G(p)^T b, or the whole answer
+        linkwork::calc_position_rate(tables, q.data(), displacement, rate.data());
+        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
+        linkwork::calc_position_rate(tables, q.data(), u, second_rate.data());
+        linkwork::calc_position_rate(tables, q.data(), engine.w.a.data(), third_rate.data());
         for (int i = 0; i < count; ++i) {
-            const int k = independent[i], index = parameter_body[i];
-            out[i] = rate[k];
-            if (index < 0) continue;
-            const Body& body = tables.bodies[index];
-            const Vec w = engine.w.twist[index].w, e = {u[body.v + 3], u[body.v + 4], u[body.v + 5]};
+            if (!is_parameter(i)) continue;
+            const int k = independent[i];
+            const Body& body = tables.bodies[parameter_body[i]];
+            const Vec& w = engine.w.twist[parameter_body[i]].w;
+            const double* turn = u + body.v + 3;
             const double* a = engine.w.a.data() + body.v + 3;
-            double step[4];
-            const double* turn = displacement + body.v + 3;
-            calc_parameter_rate(q.data() + body.q + 3, Vec{turn[0], turn[1], turn[2]}, step);
-            out[i] += calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) - 0.5 * dot(w, e) * q[k] -
-                      0.25 * dot(w, w) * step[k - body.q - 3];
+            const double e = q[k], e1 = parameter_rate[k], e2 = third_rate[k] - 0.25 * dot(w, w) * e;
+            const double de = rate[k], de1 = second_rate[k] + calc_turned(i, displacement, w);
+            const double de2 = out[i] + calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) -
+                               0.5 * dot(w, Vec{turn[0], turn[1], turn[2]}) * e - 0.25 * dot(w, w) * de;
+            const double c = calc_cosine(e), cube = c * c * c;
+            out[i] = 2 * de2 / c + ((2 * e2 * e + 2 * e1 * e1) * de + 4 * e * e1 * de1) / cube +
+                     6 * e * e * e1 * e1 * de / (cube * c * c);
         }
     }
     // entry of 1/2 G(dp)^T w that belongs to independent coordinate i
@@ -235,6 +274,8 @@ private:
         d.assign(tables.nv, 0.0);
         g.assign(rows, 0.0);
         work.assign(tables.nv + rows, 0.0);
+        parameter_rate.assign(tables.nq, 0.0);
+        second_rate = third_rate = parameter_rate;
         solver = build_linear_solver(options.linear == "reduced_band" ? "topology" : options.linear, pattern);
         fill_jacobian();
     }
@@ -271,6 +312,8 @@ private:
         for_each_entry(
             [&](int row, int column, double value) { row_scale[row] += std::pow(value * column_scale[column], 2); });
         for (double& r : row_scale) r = r > 0 ? 1 / std::sqrt(r) : 1.0;
+        for (std::size_t i = 0; i < independent.size(); ++i) // pins measure y, not e
+            row_scale[tables.rows_count + pin_row[i]] *= calc_slope(static_cast<int>(i));
     }
 
     // How far bodies move per unit of the independent coordinates: the 1-norm of the columns of (R J* C)^-1 that belong
@@ -284,7 +327,7 @@ private:
         for (int i = pins; i < m; ++i) y[i] = 1.0 / (m - pins);
         for (int sweep = 0; sweep < 3 && m > pins; ++sweep) {
             std::fill_n(x, n, 0.0);
-            for (int i = pins; i < m; ++i) y[i] /= row_scale[i];
+            for (int i = pins; i < m; ++i) y[i] *= grip_scale(i);
             solver->solve(x, y);
             double size = 0;
             for (int i = 0; i < n; ++i) size += std::abs(x[i] / column_scale[i]);
@@ -295,13 +338,15 @@ private:
             solver->solve(x, y);
             int best = pins;
             for (int i = pins; i < m; ++i)
-                if (std::abs(y[i] / row_scale[i]) > std::abs(y[best] / row_scale[best])) best = i;
+                if (std::abs(y[i] * grip_scale(i)) > std::abs(y[best] * grip_scale(best))) best = i;
             std::fill_n(y, m, 0.0);
             y[best] = 1;
             engine.facts.linear_solves += 2;
         }
         return estimate;
     }
+
+    double grip_scale(int row) const { return calc_slope(row - tables.rows_count) / row_scale[row]; }
 
     // visit(row, column, value) for all entries of J*
     template <class Visit> void for_each_entry(Visit&& visit) const {
@@ -324,6 +369,7 @@ private:
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work;
     std::vector<double> row_scale, column_scale;
+    std::vector<double> parameter_rate, second_rate, third_rate;
     double condition_at_choice = 0;
     bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
     bool stale = false; // the factorization belongs to a state that was given up
