@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 __version__ = VERSION
 
 _LAZY = {"Result": "results", "Status": "status"}
-_MODULES = ("models", "rotations")
+_MODULES = ("embed", "models", "rotations")
 
 
 def __getattr__(name: str) -> Any:

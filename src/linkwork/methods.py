@@ -23,11 +23,17 @@ INTEGRATORS = {
     "radau5": "implicit Runge-Kutta of Radau type, order 5(3), L-stable",
     "rodas": "Rosenbrock method, order 4(3), L-stable, no iteration",
     "bdf": "backward differentiation of variable order 1 to 5",
+    "scipy:Radau": "scipy's implicit Runge-Kutta method of Radau type, order 5(3)",
+    "scipy:BDF": "scipy's backward differentiation of variable order 1 to 5",
+    "scipy:LSODA": "scipy's LSODA: Adams and backward differentiation, switching",
+    "cvode": "CVODE of SUNDIALS, backward differentiation of variable order 1 to 5 (extra: sundials)",
 }
 EXPLICIT = ("dopri5", "dop853", "adams")
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
+EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
+STATE_SPACE = ("partitioning", "tangent_plane")
 LEGAL: dict[str, tuple[str, ...]] = {
-    formulation: EXPLICIT + IMPLICIT if formulation in ("partitioning", "tangent_plane") else EXPLICIT
+    formulation: EXPLICIT + IMPLICIT + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
 NEWTON = {
@@ -69,7 +75,8 @@ class Method:
     """How a model is integrated: ``Method("partitioning", "dopri5", linear="topology", **options)``.
 
     The same as text: ``Method.parse("partitioning/dopri5")``; parts left out take their defaults, "auto" takes all.
-    ``options`` holds what differs from the defaults, by the names of the core's FormulationOptions.
+    ``options`` holds what differs from the defaults, by the names of the core's FormulationOptions. ``integrator`` may
+    be a class with the protocol `linkwork.embed.OdeCode`; it is kept as ``code``.
     """
 
     formulation: str
@@ -77,11 +84,12 @@ class Method:
     solver: str | None
     linear: str
     options: tuple[tuple[str, Any], ...]
+    code: Any
 
     def __init__(
         self,
         formulation: str = DEFAULT[0],
-        integrator: str = DEFAULT[1],
+        integrator: Any = DEFAULT[1],
         solver: str | None = None,
         linear: str = "topology",
         **options: Any,
@@ -92,29 +100,33 @@ class Method:
             )
             cure = suggest(formulation, FORMULATIONS, "formulations")
             raise MethodError(f"unknown formulation '{formulation}'{hint}; {cure}")
-        if integrator not in INTEGRATORS:
+        code, integrator = _read_code(formulation, integrator)
+        if code is None and integrator not in INTEGRATORS:
             raise MethodError(f"unknown integrator '{integrator}'; {suggest(integrator, INTEGRATORS, 'integrators')}")
-        if integrator not in LEGAL[formulation]:
+        if code is None and integrator not in LEGAL[formulation]:
             partners = ", ".join(LEGAL[formulation])
             raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
         solvers = SOLVERS.get(integrator, ())
         if solver is not None and solver not in solvers:
-            cure = f"its solvers: {', '.join(solvers)}" if solvers else "it is explicit; leave the solver out"
+            cure = f"its solvers: {', '.join(solvers)}" if solvers else "it takes none; leave the solver out"
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
         _check_options(formulation, integrator, options)
         if linear != "topology":
             options["linear"] = linear
-        values = (formulation, integrator, solver, linear, tuple(sorted(options.items())))
-        for key, value in zip(("formulation", "integrator", "solver", "linear", "options"), values, strict=True):
+        values = (formulation, integrator, solver, linear, tuple(sorted(options.items())), code)
+        names = ("formulation", "integrator", "solver", "linear", "options", "code")
+        for key, value in zip(names, values, strict=True):
             object.__setattr__(self, key, value)
 
     @classmethod
-    def parse(cls, text: str | Method | Mapping[str, Any]) -> Method:
-        """A method from "formulation/integrator/solver", "auto", a Method, or a mapping of its keywords."""
+    def parse(cls, text: Any) -> Method:
+        """A method from "formulation/integrator/solver", "auto", a Method, a mapping of its keywords, or a pair."""
         if isinstance(text, Method):
             return text
+        if isinstance(text, (tuple, list)) and 2 <= len(text) <= 3:
+            return cls(*text)
         if isinstance(text, Mapping):
             return cls(**text)
         if not isinstance(text, str) or not text.strip():
@@ -161,7 +173,24 @@ def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]
             raise MethodError(f"option {key}={value!r} must be a positive number")
 
 
-def read_method(method: str | Method | Mapping[str, Any]) -> Method:
+def _read_code(formulation: str, integrator: Any) -> tuple[Any, str]:
+    """(code, name) of an integrator: (None, name) of a known one, or a class, an object, a function that makes one."""
+    if isinstance(integrator, str):
+        return None, integrator
+    name = getattr(integrator, "__name__", type(integrator).__name__)
+    missing = [member for member in ("start", "step", "interpolate") if not hasattr(integrator, member)]
+    makes = callable(integrator) and not isinstance(integrator, type)
+    if missing and not (makes and len(missing) == 3):
+        raise MethodError(
+            f"integrator {name} has no {', '.join(missing)}; give a name, or a class with the protocol "
+            "linkwork.embed.OdeCode (docs/embedding.md)"
+        )
+    if formulation not in STATE_SPACE:
+        raise MethodError(f"'{formulation}' cannot be integrated by embedded codes; use {' or '.join(STATE_SPACE)}")
+    return integrator, name
+
+
+def read_method(method: Any) -> Method:
     """What the user gave as a method, as a Method."""
     return Method.parse(method)
 

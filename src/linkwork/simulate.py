@@ -80,18 +80,17 @@ def simulate(
     settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
     chosen = replace_linear(read_method(method), linear)
     formulation_options = chosen.formulation_options
+    run, integrator = find_runner(chosen, step)
     compiled = compile_model(model)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
     watched = [*(model[name] for name in model.events), *read_events(events)]
-    from ._core import run
-
     try:
         hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
         driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs()}
         limit_driven_steps(compiled, assembly, driver)
         raw = run(
-            compiled.system, chosen.formulation, chosen.integrator, formulation_options, driver, settings.rtol,
+            compiled.system, chosen.formulation, integrator, formulation_options, driver, settings.rtol,
             *settings.atol, assembly.q, assembly.v, assembly.memory, hooks.table(),
         )  # fmt: skip
     finally:
@@ -109,12 +108,29 @@ def simulate(
 # ---------------------------------------------------------------------------------------------------------------
 # Before the run
 # ---------------------------------------------------------------------------------------------------------------
+def find_runner(method: Method, step: float | None) -> tuple[Any, Any]:
+    """(run, integrator): the core's driver with a name, or the driver of embedded codes with the code."""
+    from .embed import build_code, run_embedded
+
+    code = build_code(method)
+    if code is None:
+        from ._core import run
+
+        return run, method.integrator
+    if step is not None:
+        raise InputError(
+            f"simulate: step = {step!r} needs an integrator of linkwork, '{method.integrator}' chooses its own steps; "
+            "set max_step, or the tolerances"
+        )
+    return run_embedded, code
+
+
 def replace_linear(method: Method, linear: str | None) -> Method:
     """The method with another linear solver, if one is given."""
     if linear is None:
         return method
     kept = {key: value for key, value in method.options if key != "linear"}
-    return Method(method.formulation, method.integrator, method.solver, linear, **kept)
+    return Method(method.formulation, method.code or method.integrator, method.solver, linear, **kept)
 
 
 def read_settings(

@@ -1,0 +1,85 @@
+"""The equations of motion in the coordinates of the current chart, w' = f(t, w); failures are exceptions here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._core import StateSpace
+from .embed_contract import Array, EvaluationError
+from .status import STATUS_NAMES
+
+CHART = 2  # enum class Change of src/core/formulations/contract.hpp: none, small, chart
+
+
+class Equations:
+    """A formulation of the core; `start` opens a chart, to which w belongs until `correct` reports another."""
+
+    def __init__(self, system: Any, formulation: str, options: dict[str, Any]):
+        self._core = StateSpace(system, formulation, options)
+
+    def start(self, t: float, q: Array, v: Array, memory: Array) -> Array:
+        """Opens a chart at a state that satisfies the constraints; returns w."""
+        status, w = self._core.start(t, q, v, memory)
+        self._check(status, t)
+        return self._take(w)
+
+    def fun(self, t: float, w: Array) -> Array:
+        """w' at (t, w)."""
+        status, rate = self._core.rate(float(t), np.ascontiguousarray(w, dtype=float))
+        self._check(status, t)
+        return self._take(rate)
+
+    def jac(self, t: float, w: Array) -> Array:
+        """The Jacobian of f at (t, w), (n, n)."""
+        status, matrix = self._core.jacobian(float(t), np.ascontiguousarray(w, dtype=float))
+        self._check(status, t)
+        return self._take(matrix)
+
+    def lift(self, t: float, w: Array) -> tuple[Array, Array, Array, Array]:
+        """q, v, a and the multipliers at (t, w)."""
+        status, *motion = self._core.lift(float(t), np.ascontiguousarray(w, dtype=float))
+        self._check(status, t)
+        q, v, a, multipliers = motion
+        return q, v, a, multipliers
+
+    def correct(self, t: float, w: Array) -> tuple[Array, bool]:
+        """After an accepted step: follows angles, watches the chart; (w, True) when w has changed its meaning."""
+        self.changed_chart = False
+        status, corrected, change = self._core.correct(float(t), np.ascontiguousarray(w, dtype=float))
+        self.changed_chart = change == CHART
+        self._check(status, t)
+        return self._take(corrected), change != 0
+
+    changed_chart = False  # whether the last correct opened another chart, also when it failed afterwards
+
+    @property
+    def size(self) -> int:
+        return int(self._core.size)
+
+    @property
+    def kinds(self) -> Array:
+        """0 for positions, 1 for velocities, per entry of w."""
+        return np.array(self._core.kinds, dtype=int)
+
+    @property
+    def memory(self) -> Array:
+        """Accepted angles and curve parameters."""
+        return np.array(self._core.memory, dtype=float)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was counted, by the names of the core."""
+        return dict(self._core.facts)
+
+    def calc_atol(self, position: float, velocity: float) -> Array:
+        """One absolute tolerance per entry of w from one per kind."""
+        return np.where(self.kinds == 0, float(position), float(velocity))
+
+    def _check(self, status: int, t: float) -> None:
+        if status:
+            raise EvaluationError(STATUS_NAMES[status], float(t))
+
+    def _take(self, x: Any) -> Array:
+        return np.asarray(x, dtype=float)

@@ -1,0 +1,126 @@
+"""The stepping classes of scipy.integrate as embedded codes: Radau, BDF and LSODA."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from .embed_contract import Array, EvaluationError, Rate, StepFailed, find_first_step
+
+
+class Shield:
+    """fun for codes that shorten their steps where a rate is not a number; remembers why it was none."""
+
+    def __init__(self, fun: Rate) -> None:
+        self._fun = fun
+        self.failure: EvaluationError | None = None
+
+    def __call__(self, t: float, w: Array) -> Array:
+        try:
+            return self._fun(t, w)
+        except EvaluationError as failure:
+            self.failure = failure
+            return np.full(len(w), np.nan)
+
+    def fail(self, t: float, status: str, message: str) -> StepFailed:
+        """The failure of a step: of the equations if they could not be evaluated, else of the code."""
+        if self.failure is not None:
+            return StepFailed(self.failure.status, t)
+        return StepFailed(status, t, message)
+
+
+class ScipyCode:
+    """A stepping class of scipy.integrate; rejected steps are not counted by scipy."""
+
+    name = ""
+    order = 1  # of the first step
+    one_step = False
+    shielded = True  # NaN from fun makes this code shorten its step; else failures are let through
+
+    def __init__(self) -> None:
+        self._solver: Any = None
+        self._dense: Any = None
+        self._decompositions = 0  # of the solvers given up
+
+    def start(
+        self,
+        fun: Rate,
+        jac: Rate,
+        t: float,
+        w: Array,
+        t_end: float,
+        rtol: float,
+        atol: Array,
+        first_step: float | None,
+        max_step: float | None,
+    ) -> None:
+        import scipy.integrate
+
+        self._decompositions = self.counters["decompositions"]
+        if first_step is None and self.order:
+            first_step = find_first_step(fun, t, w, t_end, rtol, atol, self.order)
+        if first_step is not None:
+            first_step = min(first_step, t_end - t)
+        self._shield = Shield(fun)
+        self._dense, self.w = None, w
+        # scipy refuses relative tolerances near round-off with a warning; its own floor is taken silently
+        self._solver = getattr(scipy.integrate, self.name)(
+            self._shield if self.shielded else fun, t, w, t_end, rtol=max(rtol, 1e-13), atol=atol, jac=jac,
+            first_step=first_step, max_step=np.inf if max_step is None else max_step,
+        )  # fmt: skip
+        if self.shielded:
+            self._ignore_noise(rtol, atol)
+
+    def _ignore_noise(self, rtol: float, atol: Array) -> None:
+        """Ends Newton iterations at corrections far below the tolerance.
+
+        scipy accepts an iterate only when the corrections contract or are exactly zero. Where the motion hardly bends
+        they are round-off, do not contract, and the step would be halved in vain, over and over.
+        """
+        solver, solve = self._solver, self._solver.solve_lu
+        smallest = 0.1 * solver.newton_tol
+
+        def solve_above_noise(LU: Any, b: Array) -> Array:
+            x: Array = solve(LU, b)
+            weights = atol + rtol * np.abs(solver.y)
+            return np.zeros_like(x) if np.sqrt(np.mean(np.abs(x / weights) ** 2)) < smallest else x
+
+        solver.solve_lu = solve_above_noise
+
+    def step(self) -> tuple[float, float]:
+        t = float(self._solver.t)
+        # what goes wrong is told by the status of the run, not printed
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            message = self._solver.step()
+        if self._solver.status == "failed":
+            raise self._shield.fail(t, "step_too_small", f"scipy:{self.name} gave up at t = {t:.6g} s: {message}")
+        self._shield.failure = None
+        self._dense, self.w = None, self._solver.y
+        return t, float(self._solver.t)
+
+    def interpolate(self, t: float) -> Array:
+        if self._dense is None:
+            self._dense = self._solver.dense_output()
+        return np.asarray(self._dense(t), dtype=float)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        now = int(self._solver.nlu) if self._solver is not None else 0
+        return {"decompositions": self._decompositions + now}
+
+
+class Radau(ScipyCode):
+    name, order, one_step = "Radau", 3, True
+
+
+class BDF(ScipyCode):
+    name = "BDF"
+
+
+class LSODA(ScipyCode):
+    """LSODA finds its first step itself; its norm overlooks NaN, so failures go through it to the driver."""
+
+    name, order, shielded = "LSODA", 0, False
