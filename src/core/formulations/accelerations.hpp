@@ -30,6 +30,7 @@ public:
 
     // [M J^T; J 0][x; y] = [f; g] with the factorization of the last calc
     void solve(double* x, double* y) { ++facts.linear_solves, solver->solve(x, y); }
+    void solve_many(double* x, double* y, int count) { facts.linear_solves += count, solver->solve_many(x, y, count); }
 
     // The counts so far, those of a second solver (of a chart) included.
     FormulationFacts calc_facts(const LinearSolver* other = nullptr) const;

@@ -162,72 +162,76 @@ private:
     // p'' = 1/2 G^T w' - 1/4 (w.w) p on the unit sphere; translations and planar coordinates are their own second
     // derivatives. With e = sin(y/2), c = cos(y/2):  y'' = 2 e''/c + 2 e e'^2 / c^3.
     void calc_chart_acceleration(double* out) override {
-        linkwork::calc_position_rate(tables, q.data(), engine.w.a.data(), rate.data());
-        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
         for (int i = 0; i < count; ++i) {
-            const int k = independent[i];
-            out[i] = rate[k];
+            out[i] = calc_entry(i, engine.w.a.data());
             if (!is_parameter(i)) continue;
-            const Vec& w = engine.w.twist[parameter_body[i]].w;
-            const double e = q[k], u = parameter_rate[k], c = calc_cosine(e);
-            out[i] = 2 * (rate[k] - 0.25 * dot(w, w) * e) / c + 2 * e * u * u / (c * c * c);
+            const Vec& w = engine.w.twist[owner[i]].w;
+            const double e = q[independent[i]], u = calc_entry(i, v.data()), c = calc_cosine(e);
+            out[i] = 2 * (out[i] - 0.25 * dot(w, w) * e) / c + 2 * e * u * u / (c * c * c);
         }
     }
 
-    bool is_parameter(int i) const { return parameter_body[i] >= 0; }
+    // Row i of N_y times u: the rate of independent coordinate i (of e, not y).
+    double calc_entry(int i, const double* u) const {
+        const Body& body = tables.bodies[owner[i]];
+        if (!is_parameter(i)) return u[body.v + independent[i] - body.q];
+        const double* w = u + body.v + 3;
+        double step[4];
+        calc_parameter_rate(q.data() + body.q + 3, Vec{w[0], w[1], w[2]}, step);
+        return step[independent[i] - body.q - 3];
+    }
+    bool is_parameter(int i) const {
+        const Body& body = tables.bodies[owner[i]];
+        return body.kind == body_rigid && independent[i] >= body.q + 3;
+    }
     static double calc_cosine(double e) { return std::sqrt(std::max(1 - e * e, 1e-300)); }
     // de/dy of independent coordinate i: c/2 for Euler parameters, else 1
     double calc_slope(int i) const { return is_parameter(i) ? 0.5 * calc_cosine(q[independent[i]]) : 1.0; }
 
-    Status calc_tangents(double* columns) override {
-        for (int j = 0; j < count; ++j) {
-            std::fill(d.begin(), d.end(), 0.0);
-            std::fill(g.begin(), g.end(), 0.0);
-            g[tables.rows_count + pin_row[j]] = calc_slope(j);
-            solve();
-            for (int i = 0; i < tables.nv; ++i) columns[i * count + j] = d[i];
-        }
+    Status calc_tangents(double* tangents) override {
+        const std::size_t m = g.size();
+        many.assign(m * count, 0.0);
+        for (int j = 0; j < count; ++j) many[j * m + tables.rows_count + pin_row[j]] = calc_slope(j);
+        std::fill_n(tangents, static_cast<std::size_t>(tables.nv) * count, 0.0);
+        engine.facts.linear_solves += count;
+        solver->solve_many(tangents, many.data(), count);
         return Status::success;
     }
     void solve_velocity(const double* rows, const double* rates, double* u) override {
-        std::fill(d.begin(), d.end(), 0.0);
-        std::copy(rows, rows + tables.rows_count, g.begin());
-        for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = calc_slope(i) * rates[i];
-        solve();
-        std::copy(d.begin(), d.end(), u);
+        const std::size_t m = g.size(), constraints = tables.rows_count;
+        for (int j = 0; j < count; ++j) {
+            double* side = many.data() + j * m;
+            std::copy_n(rows + j * constraints, constraints, side);
+            for (int i = 0; i < count; ++i) side[constraints + pin_row[i]] = calc_slope(i) * rates[j * count + i];
+        }
+        std::fill_n(u, static_cast<std::size_t>(tables.nv) * count, 0.0);
+        engine.facts.linear_solves += count;
+        solver->solve_many(u, many.data(), count);
     }
     // e' = 1/2 G(p)^T w is linear in p: its change is 1/2 G(dp)^T w with dp = 1/2 G(p)^T d. For y' = 2 e'/c:
     //   delta y' = 2 delta e'/c + 2 e e' delta e / c^3
     void calc_rate_slope(const double* displacement, double* out) override {
-        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
-        linkwork::calc_position_rate(tables, q.data(), displacement, rate.data());
         for (int i = 0; i < count; ++i) {
             out[i] = 0;
             if (!is_parameter(i)) continue;
-            const int k = independent[i];
-            const double e = q[k], c = calc_cosine(e);
-            out[i] = 2 * calc_turned(i, displacement, engine.w.twist[parameter_body[i]].w) / c +
-                     2 * e * parameter_rate[k] * rate[k] / (c * c * c);
+            const double e = q[independent[i]], c = calc_cosine(e);
+            out[i] = 2 * calc_turned(i, displacement, engine.w.twist[owner[i]].w) / c +
+                     2 * e * calc_entry(i, v.data()) * calc_entry(i, displacement) / (c * c * c);
         }
     }
     // e'' = 1/2 G(p)^T w' - 1/4 |w|^2 e and y'' = 2 e''/c + 2 e e'^2/c^3:
     //   delta y'' = 2 delta e''/c + (2 e'' e + 2 e'^2) delta e / c^3 + 4 e e' delta e' / c^3 + 6 e^2 e'^2 delta e / c^5
     void calc_acceleration_slope(const double* displacement, const double* u, const double* b, double* out) override {
-        linkwork::calc_position_rate(tables, q.data(), b, rate.data());
-        for (int i = 0; i < count; ++i) out[i] = rate[independent[i]]; // 1/2 G(p)^T b, or the whole answer
-        linkwork::calc_position_rate(tables, q.data(), displacement, rate.data());
-        linkwork::calc_position_rate(tables, q.data(), v.data(), parameter_rate.data());
-        linkwork::calc_position_rate(tables, q.data(), u, second_rate.data());
-        linkwork::calc_position_rate(tables, q.data(), engine.w.a.data(), third_rate.data());
         for (int i = 0; i < count; ++i) {
+            out[i] = calc_entry(i, b); // 1/2 G(p)^T b, or the whole answer
             if (!is_parameter(i)) continue;
-            const int k = independent[i];
-            const Body& body = tables.bodies[parameter_body[i]];
-            const Vec& w = engine.w.twist[parameter_body[i]].w;
+            const Body& body = tables.bodies[owner[i]];
+            const Vec& w = engine.w.twist[owner[i]].w;
             const double* turn = u + body.v + 3;
             const double* a = engine.w.a.data() + body.v + 3;
-            const double e = q[k], e1 = parameter_rate[k], e2 = third_rate[k] - 0.25 * dot(w, w) * e;
-            const double de = rate[k], de1 = second_rate[k] + calc_turned(i, displacement, w);
+            const double e = q[independent[i]], e1 = calc_entry(i, v.data());
+            const double e2 = calc_entry(i, engine.w.a.data()) - 0.25 * dot(w, w) * e;
+            const double de = calc_entry(i, displacement), de1 = calc_entry(i, u) + calc_turned(i, displacement, w);
             const double de2 = out[i] + calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) -
                                0.5 * dot(w, Vec{turn[0], turn[1], turn[2]}) * e - 0.25 * dot(w, w) * de;
             const double c = calc_cosine(e), cube = c * c * c;
@@ -237,7 +241,7 @@ private:
     }
     // entry of 1/2 G(dp)^T w that belongs to independent coordinate i
     double calc_turned(int i, const double* displacement, const Vec& w) const {
-        const Body& body = tables.bodies[parameter_body[i]];
+        const Body& body = tables.bodies[owner[i]];
         const double* e = displacement + body.v + 3;
         double step[4], turned[4];
         calc_parameter_rate(q.data() + body.q + 3, Vec{e[0], e[1], e[2]}, step);
@@ -251,7 +255,7 @@ private:
         const std::size_t pins = independent.size();
         pin_row.resize(pins);
         pin_offset.resize(pins);
-        parameter_body.assign(pins, -1);
+        owner.resize(pins);
         int offset = tables.jacobian_size, rows = tables.rows_count;
         for (std::size_t b = 0, i = 0; b < tables.bodies.size(); ++b) {
             const Body& body = tables.bodies[b];
@@ -259,7 +263,7 @@ private:
             for (; i < independent.size() && independent[i] < body.q + body.nq; ++i) {
                 pin_row[i] = rows++ - tables.rows_count;
                 pin_offset[i] = offset + (pin_row[i] + tables.rows_count - first) * body.nv;
-                if (body.kind == body_rigid && independent[i] >= body.q + 3) parameter_body[i] = static_cast<int>(b);
+                owner[i] = static_cast<int>(b);
             }
             if (rows == first) continue;
             const int block = static_cast<int>(pattern.blocks.size());
@@ -274,8 +278,6 @@ private:
         d.assign(tables.nv, 0.0);
         g.assign(rows, 0.0);
         work.assign(tables.nv + rows, 0.0);
-        parameter_rate.assign(tables.nq, 0.0);
-        second_rate = third_rate = parameter_rate;
         solver = build_linear_solver(options.linear == "reduced_band" ? "topology" : options.linear, pattern);
         fill_jacobian();
     }
@@ -364,12 +366,11 @@ private:
     std::vector<int> independent;    // entries of q, ascending
     std::vector<int> pin_row;        // their rows behind the constraint rows
     std::vector<int> pin_offset;     // and where these rows start in the Jacobian
-    std::vector<int> parameter_body; // the body, when the coordinate is an Euler parameter; else -1
+    std::vector<int> owner;          // and their bodies
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> jacobian, active; // J* and its active rows
-    std::vector<double> d, g, work;
+    std::vector<double> d, g, work, many;
     std::vector<double> row_scale, column_scale;
-    std::vector<double> parameter_rate, second_rate, third_rate;
     double condition_at_choice = 0;
     bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
     bool stale = false; // the factorization belongs to a state that was given up

@@ -19,9 +19,9 @@ namespace linkwork {
 // What a chart tells of itself at the state evaluated last. Vectors d, u, b are in velocity coordinates.
 struct ChartMap {
     virtual ~ChartMap() = default;
-    // columns d_j, row-major nv x n
+    // the tangents d_j, one after the other: n x nv
     virtual Status calc_tangents(double* d) = 0;
-    // u with J u = rows and chart rates `rates`
+    // n vectors u with J u = rows and chart rates `rates`: n x nv, n x rows, n x n
     virtual void solve_velocity(const double* rows, const double* rates, double* u) = 0;
     // change of y' by a displacement d at fixed velocity coordinates
     virtual void calc_rate_slope(const double* d, double* out) = 0;
@@ -36,11 +36,10 @@ class ReducedJacobians {
                 ImplicitSolver::Matrix& J2);
 
   private:
-    void take_column(const std::vector<double>& wide, int columns, int j, std::vector<double>& column) const;
-
     Slopes slopes;
-    std::vector<double> d, u, rows, force, gamma; // wide, row-major
-    std::vector<double> column_d, column_u, b, y, rates, zero;
+    // of all n unit displacements: vectors one after the other, and transposed (nv x n, rows x n) for products
+    std::vector<double> d, u, b, y, rates, zero;
+    std::vector<double> wide_d, wide_u, force, gamma;
 };
 
 } // namespace linkwork

@@ -143,17 +143,18 @@ private:
             calc_chart_rate(d.data(), turned.col(j).data());
         }
         tangents = turned.transpose().partialPivLu().solve(projected.transpose()).transpose();
-        for (int j = 0; j < count; ++j)
-            for (int i = 0; i < n; ++i) columns[i * count + j] = tangents(i, j);
+        std::copy_n(tangents.data(), tangents.size(), columns);
         return tangents.allFinite() ? Status::success : Status::singular_position;
     }
     void solve_velocity(const double* rows, const double* rates, double* u) override {
-        std::fill_n(u, tables.nv, 0.0);
-        std::copy(rows, rows + tables.rows_count, g.begin());
-        engine.solve(u, g.data());
-        calc_chart_rate(u, chart_rate.data());
-        for (int j = 0; j < count; ++j)
-            for (int i = 0; i < tables.nv; ++i) u[i] += tangents(i, j) * (rates[j] - chart_rate[j]);
+        for (int k = 0; k < count; ++k, rows += tables.rows_count, rates += count, u += tables.nv) {
+            std::fill_n(u, tables.nv, 0.0);
+            std::copy(rows, rows + tables.rows_count, g.begin());
+            engine.solve(u, g.data());
+            calc_chart_rate(u, chart_rate.data());
+            for (int j = 0; j < count; ++j)
+                for (int i = 0; i < tables.nv; ++i) u[i] += tangents(i, j) * (rates[j] - chart_rate[j]);
+        }
     }
     // (B v)_q d: for rotations G0 G(dp)^T w with dp = 1/2 G(p)^T d
     void calc_rate_slope(const double* displacement, double* out) override {

@@ -47,6 +47,7 @@ void Slopes::add_times(const std::vector<double>& blocks, const double* x, doubl
             double* target = out + (first_v[c.a] + r) * columns;
             for (int k = 0; k < inner; ++k) {
                 const double s = block[r * inner + k];
+                if (s == 0.0) continue; // most entries are: translations do not turn forces
                 const double* source = x + (first_v[c.b] + k) * columns;
                 for (int j = 0; j < columns; ++j) target[j] += s * source[j];
             }
@@ -62,6 +63,7 @@ void add_jacobian_times(const Tables& tables, const double* jacobian, const doub
             const double* row = jacobian + part.offset + r * body.nv;
             double* target = y + (block.row + r) * columns;
             for (int k = 0; k < body.nv; ++k) {
+                if (row[k] == 0.0) continue;
                 const double* source = x + (body.v + k) * columns;
                 for (int j = 0; j < columns; ++j) target[j] += row[k] * source[j];
             }

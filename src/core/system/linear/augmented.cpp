@@ -59,6 +59,7 @@ public:
         return std::isfinite(smallest_) && (size_ == 0 || smallest_ > 1e-15 * pivots.maxCoeff());
     }
 
+    void solve_many(double* x, double* y, int count) override { solve_each(*this, pattern_, x, y, count); }
     void solve(double* x, double* y) override {
         join(pattern_, active_, x, y, z_);
         solution_.noalias() = lu_.permutationP() * z_;
@@ -124,6 +125,7 @@ public:
         return good_;
     }
 
+    void solve_many(double* x, double* y, int count) override { solve_each(*this, pattern_, x, y, count); }
     void solve(double* x, double* y) override {
         join(pattern_, active_, x, y, z_);
         solution_ = lu_.solve(z_);

@@ -31,6 +31,7 @@ public:
         return system_.factor();
     }
 
+    void solve_many(double* x, double* y, int count) override { solve_each(*this, system_.pattern(), x, y, count); }
     void solve(double* x, double* y) override { system_.solve(x, y); }
 
     double pivot_ratio() const override { return reference_ > 0.0 ? system_.smallest_pivot() / reference_ : 1.0; }

@@ -22,6 +22,7 @@ public:
 
     const Envelope& envelope() const { return envelope_; }
     int rows() const { return pattern_.rows; }
+    const Pattern& pattern() const { return pattern_; }
     int first(int row) const { return first_[row]; } // first column of a numbered row's envelope
     double entry(int row, int column) const { return values_[start_[row] + column]; } // first(row) <= column <= row
     double smallest_pivot() const { return smallest_; } // of L, relative to the diagonal of B

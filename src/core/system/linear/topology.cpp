@@ -12,6 +12,7 @@ namespace linkwork {
 namespace {
 
 constexpr double sound = 1e-2;     // rows may keep this part of J D^-1 J^T, now or after their pivots have decayed
+constexpr int batch = 6;           // right sides solved side by side
 constexpr double hopeless = 1e-9;  // rows that keep less even in the best order: the pivoting fallback does better
 constexpr double exact = 1e-12;    // backward error at which an order is taken without looking further
 constexpr double refinable = 1e-6; // backward error that one step of refinement makes exact
@@ -118,6 +119,7 @@ public:
     bool analyse(const double* jacobian, const double* active) override;
     bool factor(const double* jacobian, const double* active) override;
     void solve(double* x, double* y) override;
+    void solve_many(double* x, double* y, int count) override;
     double pivot_ratio() const override { return fallen_back_ ? fallback_->pivot_ratio() : ratio_; }
     LinearFacts facts() const override {
         LinearFacts facts;
@@ -131,7 +133,7 @@ private:
     void note_active(const double* active);
     void allocate();
     const double* keep_jacobian(const double* jacobian);
-    void solve_once(double* x, double* y);
+    void solve_batch(double* x, double* y, int count);
     void run(const double* jacobian);
     bool try_order(const double* jacobian, const EliminationRule& rule);
     double find_backward_error(const double* jacobian);
@@ -221,7 +223,7 @@ double Topology::find_backward_error(const double* jacobian) {
 
 void Topology::allocate() {
     arena_.resize(program_.arena_size);
-    vector_.resize(program_.vector_size);
+    vector_.resize(batch * program_.vector_size);
     unit_.resize(program_.vector_size);
     pivots_.resize(program_.general * lanes);
     inverse_reference_.resize(program_.general * lanes);
@@ -309,33 +311,48 @@ bool Topology::fall_back(const double* jacobian, const double* active) {
 
 void Topology::solve(double* x, double* y) {
     if (fallen_back_) return fallback_->solve(x, y);
-    if (!refine_) return solve_once(x, y);
+    if (!refine_) return solve_batch(x, y, 1);
     std::copy_n(x, pattern_.nv, f_.data());
     std::copy_n(y, pattern_.rows, g_.data());
-    solve_once(x, y);
+    solve_batch(x, y, 1);
     subtract_product(pattern_, masked_.data(), active_.data(), x, y, f_.data(), g_.data());
-    solve_once(f_.data(), g_.data());
+    solve_batch(f_.data(), g_.data(), 1);
     for (int i = 0; i < pattern_.nv; ++i) x[i] += f_[i];
     for (int i = 0; i < pattern_.rows; ++i) y[i] += g_[i];
 }
 
-void Topology::solve_once(double* x, double* y) {
-    double* vector = vector_.data();
+void Topology::solve_many(double* x, double* y, int count) {
+    if (fallen_back_) return fallback_->solve_many(x, y, count);
+    const auto at = [](double* first, int row, int length) { return first + static_cast<std::ptrdiff_t>(row) * length; };
+    const int step = refine_ ? 1 : batch;
+    for (int i = 0; i < count; i += step) {
+        double *xi = at(x, i, pattern_.nv), *yi = at(y, i, pattern_.rows);
+        refine_ ? solve(xi, yi) : solve_batch(xi, yi, std::min(batch, count - i));
+    }
+}
+
+// Up to `batch` right sides side by side: what one waits for, another can use the time of.
+void Topology::solve_batch(double* x, double* y, int count) {
     const double* arena = arena_.data();
     const double* constants = program_.constants.data();
+    const int size = program_.vector_size, nv = pattern_.nv, rows = pattern_.rows;
 
     // right side to lanes, forward, backward, and back
     const int *velocity = program_.lane_of_velocity.data(), *row = program_.lane_of_row.data();
-    for (int i = 0; i < pattern_.nv; ++i) vector[velocity[i]] = x[i];
-    for (int i = 0; i < pattern_.rows; ++i) vector[row[i]] = y[i];
-    if (!all_active_)
-        for (int i = 0; i < pattern_.rows; ++i)
-            if (active_[i] == 0.0) vector[row[i]] = 0.0;
+    for (int k = 0; k < count; ++k) {
+        double* vector = vector_.data() + k * size;
+        for (int i = 0; i < nv; ++i) vector[velocity[i]] = x[k * nv + i];
+        for (int i = 0; i < rows; ++i) vector[row[i]] = y[k * rows + i];
+        if (!all_active_)
+            for (int i = 0; i < rows; ++i)
+                if (active_[i] == 0.0) vector[row[i]] = 0.0;
+    }
     const Border* border = program_.borders.data();
-    double* z = vector;
+    double* z = vector_.data();
     for (const Pivot& pivot : program_.pivots) {
         with_inverse(pivot, arena, constants, [&]<int P>(const auto& inverse) {
-            solve_forward<P>(inverse, border, pivot.borders, arena, z, vector);
+            for (int k = 0; k < count; ++k)
+                solve_forward<P>(inverse, border, pivot.borders, arena, z + k * size, vector_.data() + k * size);
         });
         border += pivot.borders;
         z += lanes;
@@ -344,11 +361,15 @@ void Topology::solve_once(double* x, double* y) {
         border -= pivot->borders;
         z -= lanes;
         with_inverse(*pivot, arena, constants, [&]<int P>(const auto& inverse) {
-            solve_backward<P>(inverse, border, pivot->borders, arena, z, vector);
+            for (int k = 0; k < count; ++k)
+                solve_backward<P>(inverse, border, pivot->borders, arena, z + k * size, vector_.data() + k * size);
         });
     }
-    for (int i = 0; i < pattern_.nv; ++i) x[i] = vector[velocity[i]];
-    for (int i = 0; i < pattern_.rows; ++i) y[i] = vector[row[i]];
+    for (int k = 0; k < count; ++k) {
+        const double* vector = vector_.data() + k * size;
+        for (int i = 0; i < nv; ++i) x[k * nv + i] = vector[velocity[i]];
+        for (int i = 0; i < rows; ++i) y[k * rows + i] = vector[row[i]];
+    }
 }
 
 } // namespace
