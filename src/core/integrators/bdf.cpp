@@ -2,14 +2,15 @@
 // quasi-constant step: L. F. Shampine, M. W. Reichelt, The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (1997) 1-22,
 // section 2 [sr].
 //
-// With D_j the backward differences of the past x of step h, the predictor p = sum_{j<=k} D_j, d = x_{n+1} - p, which is
-// the difference of order k+1 at the new point, and gamma_j = sum_{l<=j} 1/l, one step solves [sr (3)]
+// With D_j the backward differences of the past x of step h, the predictor p = sum_{j<=k} D_j, d = x_{n+1} - p, which
+// is the difference of order k+1 at the new point, and gamma_j = sum_{l<=j} 1/l, one step solves [sr (3)]
 //   (1 - kappa_k) gamma_k d + sum_{j<=k} gamma_j D_j = h f(t_{n+1}, p + d),
 // where kappa lowers the error constant of BDF (kappa = 0) at a small price in stability: A(89 deg) at order 2, A(80),
 // A(66), A(51) at orders 3 to 5. The error is (kappa_k gamma_k + 1/(k+1)) d. The step is kept as long as it may be: a
 // new one needs a new factorization, differences of the new step, and k+1 equal steps before orders can be compared.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "implicit.hpp"
 #include "newton.hpp"
@@ -31,6 +32,7 @@ constexpr double calc_error_constant(int k) { return kappa[k] * gamma[k] + 1.0 /
 // ode15s: the error asked of a new step, 1.2 times below the tolerance at the present order, more at the others
 constexpr double caution = 1.2, caution_below = 1.3, caution_above = 1.4;
 constexpr int most_iterations = 4, fixed_iterations = 30;
+constexpr int oldest_linearization = 20; // in steps, where a new factorization is due anyway
 
 class Bdf final : public Integrator {
 public:
@@ -87,7 +89,7 @@ Status Bdf::start(Implicit& ode, double t, const double* x, double t_end, double
     scale_.place(x);
     Status status = ode.calc_rate(t_, x, past(1));
     if (status == Status::success && h == 0)
-        status = find_first_step(ode, tolerances_, 1, t_, t_end, past(0), past(1), candidate_.data(), work_.data(), h);
+        status = find_first_step(ode, tolerances_, 2, t_, t_end, past(0), past(1), candidate_.data(), work_.data(), h);
     if (status != Status::success) return status;
     h_ = t_end < t ? -h : h;
     for (int i = 0; i < size_; ++i) past(1)[i] *= h_;
@@ -111,8 +113,10 @@ Attempt Bdf::attempt(Implicit& ode, double h, bool fixed) {
     if (result.status != Status::success) return result;
     result.error = error_ = calc_error(k_, d_.data());
     result.next = std::abs(h);
-    if (!std::isfinite(result.error)) result.status = Status::not_finite;
-    else if (result.error > 1 && !fixed) result.next = propose_retry(result.error);
+    if (!std::isfinite(result.error))
+        result.status = Status::not_finite;
+    else if (result.error > 1 && !fixed)
+        result.next = propose_retry(result.error);
     return result;
 }
 
@@ -159,9 +163,15 @@ void Bdf::predict() {
     }
 }
 
-// Newton: (alpha_k / h - J) correction = f(t_{n+1}, x_{n+1}) - (alpha_k d + sum) / h
+// Newton: (alpha_k / h - J) correction = f(t_{n+1}, x_{n+1}) - (alpha_k d + sum) / h. With another c the rate of before
+// says nothing: two iterations are needed to see whether they lead anywhere. Nor does convergence say all: with a J
+// that was much larger where it comes from, all corrections are small, whatever is left. So J is renewed in time.
 Status Bdf::solve(Implicit& ode) {
     const double c = calc_alpha(k_) / h_;
+    if (!linearization_.is_factored(c)) {
+        eta_ = std::numeric_limits<double>::infinity();
+        if (linearization_.age() > oldest_linearization) linearization_.distrust();
+    }
     Status status = linearization_.prepare(ode, t_, past(0), c);
     newton_.begin(eta_, 0);
     for (Iteration iteration = Iteration::go_on; status == Status::success && iteration != Iteration::converged;) {

@@ -26,8 +26,8 @@ struct Attempt {
     // Of the evaluations inside; anything but success voids the attempt. no_convergence: of the iteration of an
     // implicit method, which then says in `next` what to retry with; at fixed step it is final.
     Status status = Status::success;
-    double error = 0;                // in units of the tolerance: <= 1 is acceptable
-    double next = 0;                 // step to take next if accepted, to retry with if not (magnitude, positive)
+    double error = 0; // in units of the tolerance: <= 1 is acceptable
+    double next = 0;  // step to take next if accepted, to retry with if not (magnitude, positive)
 };
 
 struct IntegratorOptions {
@@ -35,7 +35,7 @@ struct IntegratorOptions {
     int max_order = 0;   // bdf (5), adams (12); 0: the highest
 };
 
-struct IntegratorFacts { // of implicit methods, over the whole run
+struct IntegratorFacts {           // of implicit methods, over the whole run
     long linearizations = 0;       // J asked for
     long factorizations = 0;       // c I - J made ready to solve with; radau5's pair counts once
     long iterations = 0;           // Newton corrections: evaluations with a solution each; of radau5 three evaluations

@@ -22,7 +22,8 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
                                              const IntegratorOptions& options) {
     const bool has_variants = name == "sdirk4" || name == "rodas", has_orders = name == "adams" || name == "bdf";
     if (!has_variants && !options.variant.empty()) throw std::invalid_argument(name + " has no variants");
-    if (!has_orders && options.max_order != 0) throw std::invalid_argument(name + " has one order, max_order is of no use");
+    if (!has_orders && options.max_order != 0)
+        throw std::invalid_argument(name + " has one order, max_order is of no use");
     if (name == "dopri5") return build_runge_kutta(dopri5_table(), size, tolerances);
     if (name == "dop853") return build_runge_kutta(dop853_table(), size, tolerances);
     if (name == "adams") return build_adams(size, tolerances, check_order(name, options.max_order, adams_max_order));

@@ -73,6 +73,7 @@ void Linearization::forget() {
 }
 
 void Linearization::grow_old(bool serve) {
+    ++age_;
     current_ = false;
     needed_ = !serve;
 }
@@ -88,8 +89,9 @@ Status Linearization::prepare(Implicit& ode, double t, const double* x, double c
         ++facts.linearizations;
         current_ = true;
         needed_ = factored_ = false;
+        age_ = 0;
     }
-    if (factored_ && c == c_) return Status::success;
+    if (is_factored(c)) return Status::success;
     factored_ = false;
     Status status = ode.factor(c);
     if (status == Status::success && partner) status = ode.factor(*partner);

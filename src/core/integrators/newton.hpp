@@ -49,7 +49,8 @@ enum class Iteration { go_on, converged, failed };
 class Convergence {
 public:
     explicit Convergence(const NewtonRule& rule) : rule_(rule) {}
-    // eta: of the step before, kept by the caller; theta: the rate to report when one iteration is enough.
+    // eta: of the step before, kept by the caller, infinite where one iteration cannot be enough; theta: the rate to
+    // report when it is.
     void begin(double eta, double theta);
     Iteration judge(double size, double roundoff);
     double eta() const { return eta_; }
@@ -70,8 +71,10 @@ class Linearization {
 public:
     void forget();             // other equations, or other coordinates
     void grow_old(bool serve); // the step was accepted: J is that of an earlier point now; does it still serve?
-    void distrust();           // the attempt failed: if J is old, another is needed
+    void distrust();           // the attempt failed, or may fail: if J is old, another is needed
     bool is_current() const { return current_; }
+    bool is_factored(double c) const { return factored_ && c == c_; }
+    int age() const { return age_; } // steps accepted since
     // J at (t, x) if one is needed, and c I - J if it is not factored yet. partner: the complex c that goes with it, or
     // null.
     Status prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner = nullptr);
@@ -80,6 +83,7 @@ public:
 
 private:
     bool needed_ = true, current_ = false, factored_ = false;
+    int age_ = 0;
     double c_ = 0;
 };
 

@@ -31,10 +31,9 @@ constexpr double transformation[stages][stages] = {
     {9.1232394870892942792e-02, -0.14125529502095420843, -3.0029194105147424492e-02},
     {0.24171793270710701896, 0.20412935229379993199, 0.38294211275726193779},
     {0.96604818261509293619, 1, 0}};
-constexpr double inverse[stages][stages] = {
-    {4.3255798900631553510, 0.33919925181580986954, 0.54177053993587487119},
-    {-4.1787185915519047273, -0.32768282076106238708, 0.47662355450055045196},
-    {-0.50287263494578687595, 2.5719269498556054292, -0.59603920482822492497}};
+constexpr double inverse[stages][stages] = {{4.3255798900631553510, 0.33919925181580986954, 0.54177053993587487119},
+                                            {-4.1787185915519047273, -0.32768282076106238708, 0.47662355450055045196},
+                                            {-0.50287263494578687595, 2.5719269498556054292, -0.59603920482822492497}};
 
 // controls of the published code
 constexpr int most_iterations = 7, fixed_iterations = 30;
@@ -108,7 +107,7 @@ Status Radau5::start(Implicit& ode, double t, const double* x, double t_end, dou
     scale_.place(x_.data());
     const Status status = ode.calc_rate(t_, x_.data(), rate_.data());
     if (status != Status::success || h > 0) return status;
-    return find_first_step(ode, tolerances_, 3, t_, t_end, x_.data(), rate_.data(), candidate_.data(), work_.data(), h);
+    return find_first_step(ode, tolerances_, 4, t_, t_end, x_.data(), rate_.data(), candidate_.data(), work_.data(), h);
 }
 
 Attempt Radau5::attempt(Implicit& ode, double h, bool fixed) {

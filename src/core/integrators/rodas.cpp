@@ -178,7 +178,7 @@ Attempt Rodas::attempt(Implicit& ode, double h, bool fixed) {
 Status Rodas::prepare(Implicit& ode) {
     Status status = linearization_.prepare(ode, t_, x_.data(), 1 / (h_ * gamma));
     if (slope_known_ || status != Status::success) return status;
-    const double step = std::max(1e-5 * std::abs(h_), 1e-12 * std::abs(t_)), t = t_ + std::copysign(step, h_);
+    const double step = std::max(1e-6 * std::abs(h_), 1e-12 * std::abs(t_)), t = t_ + std::copysign(step, h_);
     status = ode.calc_rate(t, x_.data(), slope_.data());
     for (int i = 0; i < size_; ++i) slope_[i] = (slope_[i] - rate_[i]) / (t - t_);
     slope_known_ = status == Status::success;

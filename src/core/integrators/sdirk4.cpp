@@ -108,10 +108,10 @@ private:
     std::vector<double> residual_;   // and correction
     std::vector<double> z_, z_last_; // [stages * size] of the attempted and of the last accepted step
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0;
-    std::array<double, stages> eta_{};  // of the iteration of each stage
-    bool first_ = true;                 // no step is accepted yet
-    bool retry_ = false;                // a step from here was attempted before
-    bool iteration_failed_ = false;     // so do not trust the extrapolation
+    std::array<double, stages> eta_{}; // of the iteration of each stage
+    bool first_ = true;                // no step is accepted yet
+    bool retry_ = false;               // a step from here was attempted before
+    bool iteration_failed_ = false;    // so do not trust the extrapolation
 };
 
 Status Sdirk4::start(Implicit& ode, double t, const double* x, double t_end, double& h) {
