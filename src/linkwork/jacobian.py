@@ -7,7 +7,6 @@ an orthogonal factorization is the safer judge of rank.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 DENSE_ROWS = 500  # above this many rows nothing dense of size rows x columns is formed (a dense solve: 0.1 s)
 
-MAX_WORK = 1e9  # nv^3 x steps up to which runs are searched for singular positions between steps (about a second)
+MOST_SEARCHES = 50  # steps of a run that are searched for singular positions inside
 
 
 @dataclass(frozen=True)
@@ -122,20 +121,48 @@ def find_owner(joints: dict[str, JointInfo], row: int) -> tuple[str, str]:
     raise KeyError(f"row {row} belongs to no joint")
 
 
+def find_weak_direction(jacobian: sparse.spmatrix, active: NDArray[np.int32]) -> tuple[float, Array]:
+    """Smallest singular value that J has by its rank, and the shares of the rows in its left vector.
+
+    Where several values are about as small, the shares of all of them are added up. Large systems: inverse iteration on
+    the active rows.
+    """
+    rank, rows = int(np.sum(active)), jacobian.shape[0]
+    if rank == 0:
+        return 0.0, np.zeros(rows)
+    if rows <= DENSE_ROWS:
+        left, values, _ = np.linalg.svd(jacobian.toarray(), full_matrices=False)
+        smallest = values[min(rank, len(values)) - 1]
+        weak = np.flatnonzero(values[:rank] <= 10.0 * smallest)
+        return float(smallest), np.sqrt(np.sum(left[:, weak] ** 2, axis=1))
+    kept = np.flatnonzero(active)
+    matrix = jacobian[kept]
+    system = sparse.bmat([[sparse.identity(matrix.shape[1]), matrix.T], [matrix, None]], format="csc")
+    try:
+        factors = splu(system)
+    except RuntimeError:  # exactly singular
+        return 0.0, np.zeros(rows)
+    y = np.sin(1.0 + 2.3 * np.arange(len(kept)))
+    length = float(np.linalg.norm(y))
+    for _ in range(8):
+        y = factors.solve(np.concatenate([np.zeros(matrix.shape[1]), y / length]))[matrix.shape[1] :]
+        length = float(np.linalg.norm(y))
+    shares = np.zeros(rows)
+    shares[kept] = np.abs(y) / length
+    return 1.0 / np.sqrt(length), shares
+
+
 def find_weak_joints(
     compiled: Compiled, jacobian: sparse.spmatrix, active: NDArray[np.int32], share: float = 0.1
 ) -> list[str]:
-    """The joints whose rows are nearest to dependence: the left singular vector of the smallest singular value."""
-    kept = np.flatnonzero(active)
-    if len(kept) == 0 or len(kept) > DENSE_ROWS:
-        return []
-    left, _, _ = np.linalg.svd(jacobian[kept].toarray(), full_matrices=False)
-    weakest = np.abs(left[:, -1])
+    """The joints whose rows are nearest to dependence, those with the largest shares first."""
+    _, shares = find_weak_direction(jacobian, active)
     names: list[str] = []
-    for k in np.argsort(-weakest):
-        name, _ = find_owner(compiled.joints, int(kept[k]))
-        if weakest[k] > share and name not in names:
-            names.append(name)
+    for row in np.argsort(-shares):
+        if shares[row] > share:
+            name, _ = find_owner(compiled.joints, int(row))
+            if name not in names:
+                names.append(name)
     return names
 
 
@@ -172,58 +199,30 @@ def calc_mass(tables: dict[str, Any]) -> sparse.csr_matrix:
 # ---------------------------------------------------------------------------------------------------------------
 # Singular positions between the steps of a run
 # ---------------------------------------------------------------------------------------------------------------
-def find_crossings(compiled: Compiled, steps: States) -> list[tuple[float, list[str]]]:
+def find_crossings(compiled: Compiled, steps: States, suspects: Array) -> list[tuple[float, list[str]]]:
     """Times at which a run passed through a position where J loses rank, with the joints concerned.
 
-    A run may step over such a position without noticing. Along a path through a simple bifurcation the determinant of
-    [J; N^T], with N the null space of J at the step before, changes sign [Keller, Numerical Solution of Bifurcation and
-    Nonlinear Eigenvalue Problems, 1977]. Where it does, the smallest singular value of J is followed through the step,
-    which tells a bifurcation from a null space that has merely turned by more than a right angle.
+    `suspects` are the ends of the steps that may have led past such a position (src/core/formulations/rank_watch.hpp).
+    In each, the smallest singular value that J has by its rank is followed on the dense output: this tells a
+    bifurcation from rows that have merely turned.
     """
-    pattern, count = build_jacobian_pattern(compiled.tables), steps.count
-    rows, n = pattern.shape
-    if rows > DENSE_ROWS or count < 2 or float(n) ** 3 * count > MAX_WORK or not has_loops(compiled.tables):
+    if steps.count < 2 or not len(suspects):
         return []
-    active = np.flatnonzero(compiled.system.active_rows(steps._t[0], steps.positions[0], steps.memory[0])[1])
-
-    def calc(t: float, q: Array, memory: Array) -> Array:
-        dense: Array = calc_jacobian(compiled.system, pattern, t, q, memory)[active].toarray()
-        return dense
-
-    found = []
-    before = calc(steps._t[0], steps.positions[0], steps.memory[0])
-    for k in range(1, count):
-        after = calc(steps._t[k], steps.positions[k], steps.memory[k])
-        null = np.linalg.qr(before.T, mode="complete")[0][:, len(active) :].T
-        signs = [np.linalg.slogdet(np.vstack([matrix, null]))[0] for matrix in (before, after)]
-        if signs[0] * signs[1] < 0.0:
-            t = find_rank_loss(steps, k, calc)
-            if t is not None:
-                weakest = np.ones(rows, np.int32)
-                found.append((t, find_weak_joints(compiled, build_at(compiled, steps, pattern, k, t), weakest)))
-        before = after
+    pattern = build_jacobian_pattern(compiled.tables)
+    active = find_regular_rows(compiled, steps)
+    found: list[tuple[float, list[str]]] = []
+    for end in suspects[:MOST_SEARCHES]:
+        k = int(np.argmin(np.abs(steps._t - end)))
+        t = find_rank_loss(compiled, steps, pattern, active, k) if k else None
+        if t is not None and not (found and t - found[-1][0] < 1e-3 * (steps._t[k] - steps._t[k - 1])):
+            found.append((t, find_weak_joints(compiled, build_at(compiled, steps, pattern, k, t), active)))
     return found
 
 
-def has_loops(tables: dict[str, Any]) -> bool:
-    """Whether some joint connects bodies that others connect already; trees of joints keep their rank."""
-    root = list(range(len(tables["bodies"])))
-
-    def find_root(body: int) -> int:
-        while root[body] != body:
-            root[body] = body = root[root[body]]
-        return body
-
-    members: dict[int, list[int]] = {}
-    for part in tables["parts"]:
-        members.setdefault(int(part["block"]), []).append(int(part["body"]))
-    for bodies in members.values():
-        first = find_root(bodies[0])
-        for other in map(find_root, bodies[1:]):
-            if other == first:
-                return True
-            root[other] = first
-    return False
+def find_regular_rows(compiled: Compiled, steps: States) -> NDArray[np.int32]:
+    """The active rows where most rows are independent: at the start, or later if the run begins in a singular place."""
+    choices = [compiled.system.active_rows(steps._t[k], steps._q[k], steps.memory[k]) for k in {0, steps.count // 2}]
+    return np.asarray(max(choices, key=lambda choice: int(choice[0]))[1])
 
 
 def build_at(compiled: Compiled, steps: States, pattern: JacobianPattern, k: int, t: float) -> sparse.csr_matrix:
@@ -234,23 +233,26 @@ def build_at(compiled: Compiled, steps: States, pattern: JacobianPattern, k: int
     return calc_jacobian(compiled.system, pattern, t, q[0], steps.memory[k - 1])
 
 
-def find_rank_loss(steps: States, k: int, calc: Callable[[float, Array, Array], Array]) -> float | None:
+def find_rank_loss(
+    compiled: Compiled, steps: States, pattern: JacobianPattern, active: NDArray[np.int32], k: int
+) -> float | None:
     """Where in step k the smallest singular value of J nearly vanishes; None if it does not."""
     from .results import calc_dense
 
-    def smallest(t: Array) -> Array:
+    def calc_smallest(t: Array) -> Array:
         q, _ = calc_dense(steps, t)
-        values = [
-            np.linalg.svd(calc(x, y, steps.memory[k - 1]), compute_uv=False)[-1] for x, y in zip(t, q, strict=True)
-        ]
-        return np.array(values)
+        states = zip(t, q, strict=True)
+        matrices = [calc_jacobian(compiled.system, pattern, x, y, steps.memory[k - 1]) for x, y in states]
+        return np.array([find_weak_direction(matrix, active)[0] for matrix in matrices])
 
     times = np.linspace(steps._t[k - 1], steps._t[k], 17)
-    values = smallest(times)
+    values = calc_smallest(times)
     ends = min(values[0], values[-1])
     for _ in range(3):
         i = int(np.argmin(values))
+        if values[i] > 0.5 * ends and 0 < i < len(times) - 1:
+            return None
         times = np.linspace(times[max(i - 1, 0)], times[min(i + 1, len(times) - 1)], 17)
-        values = smallest(times)
+        values = calc_smallest(times)
     i = int(np.argmin(values))
     return float(times[i]) if values[i] < 0.05 * ends or values[i] < 1e-8 else None

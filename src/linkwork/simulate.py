@@ -13,7 +13,7 @@ from .errors import AssemblyError, LinkworkError, SimulationError
 from .events import Event
 from .hooks import RunHooks, State, build_state
 from .initial import Assembly, Projector, calc_body_sizes, find_assembly
-from .jacobian import build_jacobian_pattern, calc_jacobian, find_crossings, find_weak_joints
+from .jacobian import build_jacobian_pattern, calc_jacobian, find_crossings, find_regular_rows, find_weak_joints
 from .methods import Method, read_method
 from .progress import Progress
 from .report import OPEN
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .results import Result
 
 Array = NDArray[np.float64]
-NEAR_SINGULAR = 1e-6  # relative pivot below which a run is said to have passed near a singular position
+NEAR_SINGULAR = 1e-6  # smallest eigenvalue of J M^-1 J^T against its largest in the run: warned of when below
 NAMING = ("singular_position", "position_lost", "step_too_small")
 
 
@@ -328,16 +328,16 @@ def find_status(compiled: Compiled, raw: dict[str, Any], steps: States, hooks: R
         return build_status("user_error", t, f"{type(exception).__name__}: {exception}", exception)
     detail = ""
     if name in NAMING:
-        joints = find_weakest(compiled, float(steps._t[-1]), steps._q[-1], steps.memory[-1])
+        joints = find_weakest(compiled, steps, -1)
         detail = f"nearest to dependence: {', '.join(repr(joint) for joint in joints)}" if joints else ""
     return build_status(name, t, detail)
 
 
-def find_weakest(compiled: Compiled, t: float, q: Array, memory: Array) -> list[str]:
-    """The joints behind the smallest singular value of the active rows at one state."""
-    _, active = compiled.system.active_rows(t, q, memory)
+def find_weakest(compiled: Compiled, steps: States, k: int) -> list[str]:
+    """The joints behind the smallest singular value of J at stored state k."""
+    t, q, memory = float(steps._t[k]), steps._q[k], steps.memory[k]
     jacobian = calc_jacobian(compiled.system, build_jacobian_pattern(compiled.tables), t, q, memory)
-    return find_weak_joints(compiled, jacobian, np.asarray(active))
+    return find_weak_joints(compiled, jacobian, find_regular_rows(compiled, steps))
 
 
 def find_jumps(compiled: Compiled, steps: States) -> list[str]:
@@ -365,6 +365,30 @@ def find_jumps(compiled: Compiled, steps: States) -> list[str]:
     ]
 
 
+def find_singular(compiled: Compiled, steps: States, facts: dict[str, Any]) -> list[str]:
+    """Whether the run went through a singular position, or came near one: when, and the joints concerned."""
+
+    def list_names(joints: list[str]) -> str:
+        return f" (joints {', '.join(map(repr, joints))})" if joints else ""
+
+    crossings = find_crossings(compiled, steps, np.asarray(facts.get("suspects", ())))
+    if crossings:
+        t, joints = crossings[0]
+        times = f" and at {len(crossings) - 1} later times" if len(crossings) > 1 else ""
+        return [
+            f"the run passed a singular position at t = {t:.6g} s{times}{list_names(joints)}: the branch taken there "
+            "is one of several; compare with a tighter rtol or another start"
+        ]
+    if facts.get("closest_pivot", 1.0) < NEAR_SINGULAR and steps.count > 1:
+        t = facts["closest_pivot_time"]
+        joints = find_weakest(compiled, steps, int(np.argmin(np.abs(steps._t - t))))
+        return [
+            f"the run came near a singular position at t = {t:.6g} s{list_names(joints)}: what follows depends on "
+            "small errors there; compare with a tighter rtol or other lengths"
+        ]
+    return []
+
+
 def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: dict[str, Any]) -> list[str]:
     """What the user should know although the run may have succeeded."""
     warnings = []
@@ -377,19 +401,7 @@ def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: 
             "see result.initial_correction, or use initial='refuse'"
         )
     warnings += find_jumps(compiled, steps)
-    crossings = find_crossings(compiled, steps)
-    pivot, t = facts.get("closest_pivot", 1.0), facts.get("closest_pivot_time", 0.0)
-    if pivot < NEAR_SINGULAR and len(steps._t) > 1 and not crossings:
-        k = int(np.argmin(np.abs(steps._t - t)))
-        crossings = [(t, find_weakest(compiled, float(steps._t[k]), steps._q[k], steps.memory[k]))]
-    if crossings:
-        t, joints = crossings[0]
-        named = f" (joints {', '.join(repr(joint) for joint in joints)})" if joints else ""
-        more = f" and at {len(crossings) - 1} later times" if len(crossings) > 1 else ""
-        warnings.append(
-            f"the run passed a singular position at t = {t:.6g} s{more}{named}: the branch taken there is one of "
-            "several; compare with a tighter rtol or another start"
-        )
+    warnings += find_singular(compiled, steps, facts)
     dropped = facts.get("dropped_violation", 0.0)
     if dropped > OPEN:
         warnings.append(

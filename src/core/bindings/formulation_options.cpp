@@ -33,6 +33,7 @@ nb::dict to_dict(const FormulationFacts& f) {
     statistics["closest_pivot"] = f.closest_pivot;
     statistics["closest_pivot_time"] = f.closest_pivot_time;
     statistics["dropped_violation"] = f.dropped_violation;
+    statistics["suspects"] = to_array(f.suspects);
     return statistics;
 }
 

@@ -7,15 +7,17 @@ namespace linkwork {
 
 Accelerations::Accelerations(const Tables& tables, const FormulationOptions& options)
     : tables(tables), w(tables), pattern(build_pattern(tables)), solver(build_linear_solver(options.linear, pattern)),
-      rank_tolerance(options.rank_tolerance), multipliers(tables.rows_count), x(tables.nv), y(tables.rows_count),
-      found(tables.rows_count) {}
+      rank_tolerance(options.rank_tolerance), nearness(tables), multipliers(tables.rows_count), x(tables.nv),
+      y(tables.rows_count), found(tables.rows_count) {}
 
 Status Accelerations::prepare(double t, const double* q) {
     set_position(tables, q, w);
     calc_constraints(tables, t, w);
     calc_jacobian(tables, w);
     rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
-    return analyse();
+    const Status status = analyse();
+    if (status == Status::success) nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
+    return status;
 }
 
 Status Accelerations::prepare_with(double t, const double* q, const int* active) {
@@ -32,7 +34,7 @@ Status Accelerations::analyse() {
         if (w.active[i] == 0.0) dropped.push_back(i);
     rank = tables.rows_count - static_cast<int>(dropped.size());
     null_rows.assign(dropped.size() * tables.rows_count, 0.0);
-    gram.assign(dropped.size() * (dropped.size() + 1), 0.0);
+    nearness.restart();
     return solver->analyse(w.jacobian.data(), w.active.data()) ? Status::success : Status::singular_position;
 }
 
@@ -107,31 +109,33 @@ FormulationFacts Accelerations::calc_facts(const LinearSolver* other) const {
     return all;
 }
 
-Status Accelerations::watch(double t, const double* q, bool& rank_changed) {
+// Dropped rows follow from the others. Where they do not any more (the run has left a position with fewer independent
+// rows, from which it began), their violation grows beyond that of the others; the drift of index 1 concerns all alike.
+Status Accelerations::watch(double t, bool& rank_changed) {
     rank_changed = false;
-    const double pivot = solver->pivot_ratio();
-    if (pivot < facts.closest_pivot) facts.closest_pivot = pivot, facts.closest_pivot_time = t;
-    // a dropped row follows from the others; when it does not, its violation grows
-    double violation = 0;
-    if (!dropped.empty()) {
-        calc_constraints(tables, t, w);
-        for (const int row : dropped) violation = std::max(violation, std::abs(w.phi[row]));
-        facts.dropped_violation = std::max(facts.dropped_violation, violation);
+    nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
+    if (dropped.empty()) return Status::success;
+    calc_constraints(tables, t, w);
+    double violation = 0, drift = 0;
+    for (int i = 0; i < tables.rows_count; ++i) {
+        double& largest = w.active[i] == 0.0 ? violation : drift;
+        largest = std::max(largest, std::abs(w.phi[i]));
     }
-    if (pivot > 1e-7 && violation < 1e-8) return Status::success;
-    // look again which rows are dependent here
+    if (violation < 1e-8 || violation < 100 * drift) return Status::success;
+    facts.dropped_violation = std::max(facts.dropped_violation, violation);
+
+    // look again which rows are dependent here, blind to what the drift makes of them
     found = w.active;
     const int old = rank;
-    rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
-    if (rank < old) { // fewer independent rows: this position is singular, keep the rows that held elsewhere
+    rank = find_active_rows(pattern, w.jacobian.data(), std::max(rank_tolerance, 10 * drift), w.active.data());
+    if (rank <= old) { // this position is singular as well: keep the rows that held elsewhere
         w.active = found;
         rank = old;
         return Status::success;
     }
-    if (found == w.active) return Status::success;
     ++facts.rank_changes;
     rank_changed = true;
-    return prepare(t, q);
+    return analyse();
 }
 
 } // namespace linkwork

@@ -8,6 +8,7 @@
 #include "../system/equations.hpp"
 #include "../system/linear.hpp"
 #include "contract.hpp"
+#include "rank_watch.hpp"
 
 namespace linkwork {
 
@@ -24,9 +25,9 @@ public:
     Status calc(double t, const double* q, const double* v, double alpha = 0, double beta = 0);
     // Multipliers of the last calc; among those that give the same motion, the shortest (dependent rows only).
     const double* calc_multipliers();
-    // Called at accepted states after calc: pivots and dropped rows. rank_changed: the set of dropped rows is a new
-    // one.
-    Status watch(double t, const double* q, bool& rank_changed);
+    // Called at accepted states after calc: nearness to singular positions, and dropped rows. rank_changed: the set of
+    // dropped rows is a new one.
+    Status watch(double t, bool& rank_changed);
 
     // [M J^T; J 0][x; y] = [f; g] with the factorization of the last calc
     void solve(double* x, double* y) { ++facts.linear_solves, solver->solve(x, y); }
@@ -47,7 +48,8 @@ public:
 private:
     Status analyse();
 
-    std::vector<double> multipliers, null_rows, x, y, gram, found;
+    RankWatch nearness;
+    std::vector<double> multipliers, null_rows, x, y, found;
 };
 
 } // namespace linkwork

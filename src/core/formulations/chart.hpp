@@ -90,7 +90,7 @@ public:
         if (status != Status::success) return status;
         update_memory(tables, engine.w);
         bool rank_changed = false;
-        status = engine.watch(t, q.data(), rank_changed);
+        status = engine.watch(t, rank_changed);
         if (status != Status::success) return status;
         remember(t);
         if (rank_changed || !refresh_chart(t)) {

@@ -7,6 +7,7 @@
 #include <complex>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "../system/tables.hpp"
 #include "../system/workspace.hpp"
@@ -58,9 +59,11 @@ struct FormulationFacts {
     long position_iterations = 0;
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
     double condition = 0;             // last condition estimate of the partition (partitioning) or of the chart
-    // How near the run came to a singular position, and when: smallest pivot relative to the one at analysis.
+    // How near the run came to a singular position, and when: smallest eigenvalue of J M^-1 J^T relative to the largest
+    // such value of the run (rank_watch.hpp).
     double closest_pivot = 1, closest_pivot_time = 0;
-    double dropped_violation = 0; // largest violation met of rows that were dropped as dependent
+    double dropped_violation = 0; // largest violation met of rows that were dropped as dependent and are not
+    std::vector<double> suspects; // ends of the steps that may have led past a singular position
 };
 
 struct Formulation : Implicit {

@@ -69,7 +69,7 @@ public:
         }
         update_memory(tables, engine.w);
         bool rank_changed = false;
-        if (status == Status::success) status = engine.watch(t, x, rank_changed);
+        if (status == Status::success) status = engine.watch(t, rank_changed);
         if (rank_changed) change = Change::chart;
         return status;
     }

@@ -97,6 +97,9 @@ private:
             const auto verdict = contraction.next(largest, options.position_tolerance * scale);
             if (verdict == Contraction::lost || (verdict != Contraction::done && diverges(contraction)))
                 return Status::position_lost;
+            // the iteration is linear: a slow one here, at an accepted state, would fail for any step from there
+            if (contraction.iteration > 1 && largest > 1e-10)
+                worst_contraction = std::max(worst_contraction, contraction.theta);
             add_velocity_correction();
             if (verdict == Contraction::done) return Status::success;
         }
