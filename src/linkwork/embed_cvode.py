@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .embed_contract import Array, Rate
-from .embed_scipy import Shield
+from .embed_contract import Array, Rate, StepFailed
+from .embed_scipy import shield
 from .status import MissingExtra
 
 CONVERGENCE = (-4, -5, -6, -7, -10, -11, -13, -14, -16)  # flags of CVODE that tell of its iteration
@@ -44,11 +44,11 @@ class Cvode:
         first_step: float | None,
         max_step: float | None,
     ) -> None:
-        self._shield = Shield(fun)
+        calc_rate = shield(fun)
         self._t, self._t_end, self.w = t, t_end, w
 
         def fill_rate(t: float, w: Array, out: Array) -> None:
-            out[:] = self._shield(t, w)
+            out[:] = calc_rate(t, w)
 
         def fill_jacobian(t: float, w: Array, rate: Array, out: Array) -> None:
             out[:] = jac(t, w)
@@ -66,8 +66,7 @@ class Cvode:
             answer = self._advance("onestep", self._t_end)
         if answer.status < 0:
             status = "no_convergence" if answer.status in CONVERGENCE else "step_too_small"
-            raise self._shield.fail(t, status, f"CVODE gave up at t = {t:.6g} s: {answer.message}")
-        self._shield.failure = None
+            raise StepFailed(status, t, f"CVODE gave up at t = {t:.6g} s: {answer.message}")
         self._t, self.w = float(answer.t), np.array(answer.y, dtype=float).ravel()
         return t, self._t
 

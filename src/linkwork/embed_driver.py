@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, StepFailed
+from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, Rate, StepFailed
 from .embed_equations import Equations
 from .embed_events import EventWatch
 from .hooks import CHANGE, RECORD, STOP
@@ -65,7 +65,9 @@ class EmbeddedRun:
         self.ended = False
         self.steps = self.rejected = self.restarts = 0
         self.smallest = self.largest = 0.0
-        self.tried = self.span  # length of the step that could not be used last
+        self.h = self.span  # length of the last step
+        self.tried = self.span  # the shortest step since that could not be used
+        self.trouble: EvaluationError | None = None  # the last failure of an evaluation
         self.since_start = 0  # steps since the code was started
         self.last_tick = time.perf_counter()
 
@@ -81,7 +83,7 @@ class EmbeddedRun:
                 self.advance()
             status = "stopped" if self.ended else "success"
         except EmbedError as failure:
-            status = failure.status
+            status = self.explain(failure)
         except KeyboardInterrupt:
             status = "interrupted"
         except Exception as error:
@@ -98,9 +100,28 @@ class EmbeddedRun:
         self.code = self.chosen if len(self.w) else Idle()
         self.since_start = 0
         self.code.start(
-            self.equations.fun, self.equations.jac, self.t, self.w.copy(), self.t_end, self.rtol,
+            self.note(self.equations.fun), self.note(self.equations.jac), self.t, self.w.copy(), self.t_end, self.rtol,
             self.equations.calc_atol(*self.atol), first_step, self.max_step,
         )  # fmt: skip
+
+    def note(self, function: Rate) -> Rate:
+        """The function with its failures noted, as codes may keep them to themselves."""
+
+        def evaluate(t: float, w: Array) -> Array:
+            try:
+                return function(t, w)
+            except EvaluationError as failure:
+                self.trouble = failure
+                raise
+
+        return evaluate
+
+    def explain(self, failure: EmbedError) -> str:
+        """The status of a failed run: a code that gives up right before the equations end does so because of that."""
+        near = self.trouble is not None and abs(self.trouble.t - self.t) <= 1e-6 * self.span
+        if isinstance(failure, StepFailed) and failure.status != "too_many_steps" and near and self.trouble:
+            return self.trouble.status
+        return failure.status
 
     def restart_code(self, first_step: float | None) -> None:
         """The same where the equations may fail while the code looks for its first step."""
@@ -139,7 +160,7 @@ class EmbeddedRun:
                 # a history may mislead: once more without, in small steps, unless that is what failed
                 if self.since_start == 0:
                     raise
-                self.tried *= 1e-2
+                self.tried = min(self.tried, 1e-2 * self.h)
                 self.restart_code(self.shorten(failure))
                 continue
             w = np.asarray(self.code.w, dtype=float)
@@ -185,7 +206,7 @@ class EmbeddedRun:
         if full or self.steps == 1:
             self.smallest = h if self.steps == 1 else min(self.smallest, h)
             self.largest = max(self.largest, h)
-        self.t, self.w, self.tried = t, w, h
+        self.t, self.w, self.h, self.tried = t, w, h, self.span
 
     def finish_step(self, t: float) -> None:
         """Corrects the state at the end of the step, stores it, and starts the code anew in a new chart."""

@@ -10,25 +10,16 @@ import numpy as np
 from .embed_contract import Array, EvaluationError, Rate, StepFailed, find_first_step
 
 
-class Shield:
-    """fun for codes that shorten their steps where a rate is not a number; remembers why it was none."""
+def shield(fun: Rate) -> Rate:
+    """fun for codes that shorten their steps where a rate is not a number."""
 
-    def __init__(self, fun: Rate) -> None:
-        self._fun = fun
-        self.failure: EvaluationError | None = None
-
-    def __call__(self, t: float, w: Array) -> Array:
+    def calc_rate(t: float, w: Array) -> Array:
         try:
-            return self._fun(t, w)
-        except EvaluationError as failure:
-            self.failure = failure
+            return fun(t, w)
+        except EvaluationError:
             return np.full(len(w), np.nan)
 
-    def fail(self, t: float, status: str, message: str) -> StepFailed:
-        """The failure of a step: of the equations if they could not be evaluated, else of the code."""
-        if self.failure is not None:
-            return StepFailed(self.failure.status, t)
-        return StepFailed(status, t, message)
+    return calc_rate
 
 
 class ScipyCode:
@@ -63,11 +54,10 @@ class ScipyCode:
             first_step = find_first_step(fun, t, w, t_end, rtol, atol, self.order)
         if first_step is not None:
             first_step = min(first_step, t_end - t)
-        self._shield = Shield(fun)
         self._dense, self.w = None, w
         # scipy refuses relative tolerances near round-off with a warning; its own floor is taken silently
         self._solver = getattr(scipy.integrate, self.name)(
-            self._shield if self.shielded else fun, t, w, t_end, rtol=max(rtol, 1e-13), atol=atol, jac=jac,
+            shield(fun) if self.shielded else fun, t, w, t_end, rtol=max(rtol, 1e-13), atol=atol, jac=jac,
             first_step=first_step, max_step=np.inf if max_step is None else max_step,
         )  # fmt: skip
         if self.shielded:
@@ -96,8 +86,7 @@ class ScipyCode:
             warnings.simplefilter("ignore")
             message = self._solver.step()
         if self._solver.status == "failed":
-            raise self._shield.fail(t, "step_too_small", f"scipy:{self.name} gave up at t = {t:.6g} s: {message}")
-        self._shield.failure = None
+            raise StepFailed("step_too_small", t, f"scipy:{self.name} gave up at t = {t:.6g} s: {message}")
         self._dense, self.w = None, self._solver.y
         return t, float(self._solver.t)
 

@@ -66,7 +66,7 @@ class StateSpace {
         return nb::cast(kinds);
     }
     nb::dict facts() { return to_dict(formulation->facts()); }
-    Output memory() { return to_array(formulation->workspace().memory); }
+    nb::object memory() { return nb::cast(to_array(formulation->workspace().memory)); }
     int size() { return formulation->size(); }
 
   private:
