@@ -44,8 +44,9 @@ struct IntegratorFacts {           // of implicit methods, over the whole run
 
 struct Integrator {
     virtual ~Integrator() = default;
-    // Forgets all history and begins at (t, x), bound for t_end. h: the first step wanted, 0: to be found; on return
-    // the step to try (a method that begins at order 1 may lower what was wanted).
+    // Forgets all history of x and begins at (t, x), bound for t_end. h: the first step wanted, 0: to be found; on
+    // return the step to try (a method that begins at order 1 may lower what was wanted). Asked again with h > 0 the
+    // solution goes on in other coordinates: step control may remember.
     virtual Status start(Implicit& ode, double t, const double* x, double t_end, double& h) = 0;
     // Computes a candidate at t() + h. fixed: the step will be taken whatever the error; a variable-order method still
     // compares orders with each other, but not the error with the tolerance.

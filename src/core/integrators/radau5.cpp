@@ -93,15 +93,16 @@ private:
     std::vector<double> z_, z_last_;         // [stages * size] of the attempted (rates meanwhile) and the last step
     std::vector<double> w_;                  // [stages * size] T^-1 z
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0, eta_ = 1;
-    bool retry_ = false; // a step from here was attempted before
+    bool predictable_ = false; // a step since `start` is there to be extrapolated
+    bool retry_ = false;       // a step from here was attempted before
 };
 
 Status Radau5::start(Implicit& ode, double t, const double* x, double t_end, double& h) {
     std::copy(x, x + size_, x_.data());
     t_ = t;
     t_end_ = t_end;
-    control_.restart();
-    retry_ = false;
+    if (h == 0) control_.restart();
+    predictable_ = retry_ = false;
     eta_ = 1;
     linearization_.forget();
     scale_.place(x_.data());
@@ -159,7 +160,7 @@ Status Radau5::solve_stages(Implicit& ode) {
 void Radau5::predict_stages() {
     std::fill(z_.begin(), z_.end(), 0.0);
     std::fill(w_.begin(), w_.end(), 0.0);
-    if (control_.is_first()) return;
+    if (!predictable_) return;
     for (int stage = 0; stage < stages; ++stage) {
         double weights[stages];
         calc_dense_weights(1 + nodes[stage] * h_ / h_last_, weights);
@@ -218,7 +219,7 @@ double Radau5::correct_stages(Implicit& ode) {
 // failure, once more with f(x_n + err) [hairer2 (8.20)], which takes away what is only stiff.
 Status Radau5::calc_error(Implicit& ode, double& error) {
     error = solve_error(ode, rate_.data());
-    if (error > 1 && (control_.is_first() || retry_)) {
+    if (error > 1 && (!predictable_ || retry_)) {
         for (int i = 0; i < size_; ++i) work_[i] += x_[i];
         const Status status = ode.calc_rate(t_, work_.data(), w(0));
         if (status != Status::success) return status;
@@ -273,6 +274,7 @@ Status Radau5::accept(Implicit& ode, bool, double&) {
     h_last_ = h_;
     control_.accept();
     retry_ = false;
+    predictable_ = true;
     linearization_.grow_old(newton_.theta() <= keep_rate);
     scale_.place(x_.data());
     return status;

@@ -143,7 +143,7 @@ Status Rodas::start(Implicit& ode, double t, const double* x, double t_end, doub
     t_ = t;
     retry_ = slope_known_ = false;
     linearization_.forget();
-    control_.restart();
+    if (h == 0) control_.restart();
     const Status status = ode.calc_rate(t_, x_.data(), rate_.data());
     if (status != Status::success || h > 0) return status;
     return find_first_step(ode, tolerances_, 4, t_, t_end, x_.data(), rate_.data(), candidate_.data(), u(0), h);

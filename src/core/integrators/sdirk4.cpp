@@ -109,7 +109,8 @@ private:
     std::vector<double> z_, z_last_; // [stages * size] of the attempted and of the last accepted step
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0;
     std::array<double, stages> eta_{}; // of the iteration of each stage
-    bool first_ = true;                // no step is accepted yet
+    bool guessed_ = true;      // the step is a guess: none is accepted yet, or none since a jump of the state
+    bool predictable_ = false; // a step since `start` is there to be extrapolated
     bool retry_ = false;               // a step from here was attempted before
     bool iteration_failed_ = false;    // so do not trust the extrapolation
 };
@@ -118,7 +119,8 @@ Status Sdirk4::start(Implicit& ode, double t, const double* x, double t_end, dou
     std::copy(x, x + size_, x_.data());
     t_ = t;
     t_end_ = t_end;
-    first_ = true;
+    if (h == 0) guessed_ = true;
+    predictable_ = false;
     retry_ = iteration_failed_ = false;
     eta_.fill(1);
     linearization_.forget();
@@ -169,7 +171,7 @@ Status Sdirk4::solve_stages(Implicit& ode) {
 void Sdirk4::predict_stage(int stage) {
     add_stages(table_.alpha[stage], stage, z_, known_.data());
     if (stage > 0) return add_stages(table_.start[stage], stage, z_, z(stage));
-    if (first_ || iteration_failed_) {
+    if (!predictable_ || iteration_failed_) {
         std::fill(z(0), z(0) + size_, 0.0);
         return;
     }
@@ -217,7 +219,7 @@ double Sdirk4::calc_next_step(double error) const {
     const double h = std::abs(h_);
     const double factor = std::min(safety, safety * (1 + 2 * most) / (newton_.iterations() + 2 * most));
     double next = h / std::clamp(std::pow(error, 0.25) / factor, 1 / largest_change, largest_change);
-    if (error > 1) return first_ ? 0.1 * h : next;
+    if (error > 1) return guessed_ ? 0.1 * h : next;
     if (retry_) next = std::min(next, h);
     const bool keep = newton_.theta() <= keep_rate && next >= h && next <= keep_growth * h;
     const bool ends = std::abs(t_end_ - t_) <= h + next; // with the larger one the next step is the last
@@ -255,7 +257,8 @@ Status Sdirk4::accept(Implicit&, bool, double&) {
     std::swap(z_, z_last_);
     t_ += h_;
     h_last_ = h_;
-    first_ = retry_ = iteration_failed_ = false;
+    guessed_ = retry_ = iteration_failed_ = false;
+    predictable_ = true;
     linearization_.grow_old(newton_.theta() <= keep_rate);
     scale_.place(x_.data());
     return Status::success;
