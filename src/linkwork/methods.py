@@ -51,7 +51,10 @@ LINEAR = {
     "augmented_dense": "dense factorization of the whole system",
 }
 OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
-    "partitioning": {"repartition_growth": "growth of the condition estimate that asks for a new partition (1.25)"},
+    "partitioning": {
+        "repartition_growth": "growth of the grip of the independent coordinates that asks for a new partition (1.25)",
+        "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
+    },
     "baumgarte": {
         "baumgarte_alpha": "damping of the violation, 1/s (10)",
         "baumgarte_beta": "frequency of the violation, 1/s (10)",
@@ -144,6 +147,8 @@ class Method:
     def formulation_options(self) -> dict[str, Any]:
         """What the formulation is built with."""
         own = {key: value for key, value in self.options if key not in INTEGRATOR_OPTIONS}
+        if self.integrator == "rodas":  # its order rests on the exact Jacobian, descriptor form leaves small terms out
+            own["dense_limit"] = 1_000_000
         return {"linear": self.linear, **({"solver": self.solver} if self.solver else {}), **own}
 
     @property
@@ -166,6 +171,9 @@ def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]
         if key == "variant":
             if value not in variants:
                 raise MethodError(f"'{integrator}' has no variant {value!r}; its variants: {', '.join(variants)}")
+        elif key == "dense_limit":
+            if not isinstance(value, int) or value < 0:
+                raise MethodError(f"dense_limit={value!r} must be a whole number of degrees of freedom")
         elif key == "max_order":
             if not isinstance(value, int) or not 1 <= value <= highest:
                 raise MethodError(f"max_order={value!r} of '{integrator}' must be an integer from 1 to {highest}")

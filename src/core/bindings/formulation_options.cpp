@@ -10,6 +10,7 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     };
     get("linear", o.linear);
     get("solver", o.solver);
+    get("dense_limit", o.dense_limit);
     get("baumgarte_alpha", o.baumgarte_alpha);
     get("baumgarte_beta", o.baumgarte_beta);
     get("position_tolerance", o.position_tolerance);

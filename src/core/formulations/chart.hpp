@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "accelerations.hpp"
+#include "descriptor_correction.hpp"
 #include "implicit_solver.hpp"
 #include "reduced.hpp"
 
@@ -62,21 +63,38 @@ public:
     }
 
     Status calc_linearization(double t, const double* x) final {
-        if (!implicit.is_sized() || implicit_count != count) {
-            implicit.resize(size(), true, options.solver);
+        if (implicit_count != count) {
+            // in descriptor form the dense matrices are not needed, and not paid for
+            if (!in_descriptor_form()) implicit.resize(size(), true, options.solver);
             implicit_count = count;
         }
         ++engine.facts.linearizations;
+        linearized_time = t;
+        if (in_descriptor_form()) {
+            const Status status = evaluate(t, x);
+            if (status != Status::success) return status;
+            if (!descriptor) descriptor = std::make_unique<DescriptorCorrection>(tables);
+            return descriptor->calc(t, engine);
+        }
         if (!implicit.wants_analytic()) return implicit.calc_differences(*this, t, x);
         const Status status = evaluate(t, x);
         if (status != Status::success) return status;
         return reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
     }
-    Status fill_jacobian(double* J) final { return implicit.fill_jacobian(*this, J); }
-    Status factor(double c) final { return implicit.factor(c); }
-    Status factor(std::complex<double> c) final { return implicit.factor(c); }
-    void solve(double* r) final { implicit.solve(*this, r); }
-    void solve(std::complex<double>* r) final { implicit.solve(*this, r); }
+    // Always the exact one, for codes that solve by themselves.
+    Status fill_jacobian(double* J) final {
+        if (!in_descriptor_form()) return implicit.fill_jacobian(*this, J);
+        ImplicitSolver whole;
+        whole.resize(size(), true, "newton");
+        const Status status = reduced.calc(linearized_time, *this, engine, count, whole.J1, whole.J2);
+        return status == Status::success ? whole.fill_jacobian(*this, J) : status;
+    }
+    Status factor(double c) final { return factor_by(c, real_c); }
+    Status factor(std::complex<double> c) final { return factor_by(c, complex_c); }
+    void solve(double* r) final { in_descriptor_form() ? solve_descriptor(real_c, r) : implicit.solve(*this, r); }
+    void solve(std::complex<double>* r) final {
+        in_descriptor_form() ? solve_descriptor(complex_c, r) : implicit.solve(*this, r);
+    }
 
     Status lift(double t, const double* x, Motion& motion) final {
         const Status status = evaluate(t, x);
@@ -119,6 +137,48 @@ protected:
     virtual Status recover_velocity(double t, const double* rates) = 0;
     // y'' from q, v and the accelerations in the workspace
     virtual void calc_chart_acceleration(double* out) = 0;
+
+    // Large systems are corrected in descriptor form where the chart can move bodies one tangent at a time.
+    bool in_descriptor_form() const {
+        return count > options.dense_limit && options.solver == "newton" && has_single_tangents();
+    }
+    virtual bool has_single_tangents() const { return false; }
+    // H y, the displacement of bodies that belongs to chart coordinates y; and the way back
+    virtual void calc_tangent(const double* y, double* d) { static_cast<void>(y), static_cast<void>(d); }
+    virtual void calc_chart_part(const double* d, double* y) { static_cast<void>(d), static_cast<void>(y); }
+
+    template <class Scalar> Status factor_by(Scalar c, Scalar& kept) {
+        kept = c;
+        if (!in_descriptor_form()) return implicit.factor(c);
+        return descriptor->factor(c) ? Status::success : Status::not_finite;
+    }
+
+    // r = (r1, r2) becomes (y, c y - r1), see descriptor_correction.hpp
+    template <class Scalar> void solve_descriptor(Scalar c, Scalar* r) {
+        std::vector<Scalar> side(count), tangent(tables.nv), tangent_1(tables.nv), d(tables.nv);
+        for (int i = 0; i < count; ++i) side[i] = c * r[i] + r[count + i];
+        apply(&ChartFormulation::calc_tangent, side.data(), count, tangent.data(), tables.nv);
+        apply(&ChartFormulation::calc_tangent, r, count, tangent_1.data(), tables.nv);
+        descriptor->solve(tangent.data(), tangent_1.data(), d.data());
+        apply(&ChartFormulation::calc_chart_part, d.data(), tables.nv, side.data(), count);
+        for (int i = 0; i < count; ++i) {
+            r[count + i] = c * side[i] - r[i];
+            r[i] = side[i];
+        }
+    }
+    // A real linear map on real or complex vectors.
+    template <class Scalar, class Map> void apply(Map map, const Scalar* from, int n, Scalar* to, int m) {
+        if constexpr (std::is_same_v<Scalar, double>) {
+            (this->*map)(from, to);
+        } else {
+            std::vector<double> part(n), image(m);
+            for (const bool imaginary : {false, true}) {
+                for (int i = 0; i < n; ++i) part[i] = imaginary ? from[i].imag() : from[i].real();
+                (this->*map)(part.data(), image.data());
+                for (int i = 0; i < m; ++i) to[i] = imaginary ? to[i] + Scalar(0, image[i]) : Scalar(image[i], 0);
+            }
+        }
+    }
 
     // The iterations begin from q + v s + a s^2/2 and v + a s around the last accepted state, or, at the same time
     // again (the second evaluation of a predictor-corrector pair), from the state found last.
@@ -167,6 +227,10 @@ protected:
     ImplicitSolver implicit;
     ReducedJacobians reduced;
     int implicit_count = -1;
+    std::unique_ptr<DescriptorCorrection> descriptor;
+    double linearized_time = 0;
+    double real_c = 0;
+    std::complex<double> complex_c = 0;
     int count = 0;            // chart coordinates = degrees of freedom
     std::vector<double> q, v; // the state lifted last
     std::vector<double> rate; // work

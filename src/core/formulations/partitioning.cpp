@@ -188,6 +188,17 @@ private:
     // de/dy of independent coordinate i: c/2 for Euler parameters, else 1
     double calc_slope(int i) const { return is_parameter(i) ? 0.5 * calc_cosine(q[independent[i]]) : 1.0; }
 
+    bool has_single_tangents() const override { return true; }
+    void calc_tangent(const double* y, double* out) override {
+        std::fill(d.begin(), d.end(), 0.0);
+        std::fill(g.begin(), g.end(), 0.0);
+        for (int i = 0; i < count; ++i) g[tables.rows_count + pin_row[i]] = calc_slope(i) * y[i];
+        solve();
+        std::copy(d.begin(), d.end(), out);
+    }
+    void calc_chart_part(const double* displacement, double* y) override {
+        for (int i = 0; i < count; ++i) y[i] = calc_entry(i, displacement) / calc_slope(i);
+    }
     Status calc_tangents(double* tangents) override {
         const std::size_t m = g.size();
         many.assign(m * count, 0.0);

@@ -29,6 +29,16 @@ class Slopes {
     void add_stiffness_times(const double* x, double* out, int columns) const { add_times(K, x, out, columns); }
     void add_damping_times(const double* x, double* out, int columns) const { add_times(C, x, out, columns); }
 
+    // visit(row, column, entry of K, entry of C) for all entries of all blocks
+    template <class Visit> void for_each_entry(Visit&& visit) const {
+        for (const Coupling& c : couplings)
+            for (int i = 0; i < count_v[c.a]; ++i)
+                for (int j = 0; j < count_v[c.b]; ++j) {
+                    const int k = c.offset + i * count_v[c.b] + j;
+                    visit(first_v[c.a] + i, first_v[c.b] + j, K[k], C[k]);
+                }
+    }
+
     std::vector<double> Jv_q, G, H; // [jacobian_size]
     std::vector<double> K, C;       // blocks, row-major nv_a x nv_b
 

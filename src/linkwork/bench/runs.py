@@ -1,0 +1,90 @@
+"""Runs of the core alone, timed: CPU seconds, which other work on the machine disturbs least."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..compile import Compiled, compile_model
+from ..initial import find_assembly
+from ..methods import read_method
+from ..states import States
+from ..status import STATUS_NAMES
+
+
+@dataclass(frozen=True)
+class Timed:
+    """One run: its accepted steps, counts, and the CPU and wall time of the core in s, the least of all repeats."""
+
+    states: States
+    statistics: dict[str, Any]
+    cpu: float
+    wall: float
+
+
+@dataclass(frozen=True)
+class Start:
+    """A compiled model and the consistent state that its runs begin from."""
+
+    compiled: Compiled
+    q: np.ndarray
+    v: np.ndarray
+    memory: np.ndarray
+
+
+def find_start(model: Any) -> Start:
+    """Compile and assemble a model."""
+    compiled = compile_model(model)
+    assembly = find_assembly(compiled)
+    return Start(compiled, assembly.q, assembly.v, assembly.memory)
+
+
+def run_timed(
+    start: Start,
+    method: str,
+    tolerance: float,
+    t_end: float,
+    *,
+    t_start: float = 0.0,
+    repeats: int = 1,
+    first_step: float = 0.0,
+) -> Timed:
+    """One run with rtol = atol = tolerance, repeated for its least times; a run that fails is an error."""
+    chosen = read_method(method)
+    driver = {"t_start": t_start, "t_end": t_end, "first_step": first_step, **chosen.integrator_options}
+    best_cpu = best_wall = np.inf
+    for _ in range(repeats):
+        cpu, wall = time.process_time(), time.perf_counter()
+        raw = _core.run(
+            start.compiled.system, chosen.formulation, chosen.integrator, chosen.formulation_options, driver,
+            tolerance, tolerance, tolerance, start.q, start.v, start.memory, {},
+        )  # fmt: skip
+        best_cpu = min(best_cpu, time.process_time() - cpu)
+        best_wall = min(best_wall, time.perf_counter() - wall)
+    if STATUS_NAMES[raw["status"]] != "success":
+        raise RuntimeError(f"{method} at {tolerance:g}: {STATUS_NAMES[raw['status']]} at t = {raw['t_reached']:g} s")
+    states = States(start.compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
+    return Timed(states, raw["statistics"], best_cpu, best_wall)
+
+
+def run_in_pieces(start: Start, method: str, tolerance: float, times: Sequence[float], piece: float) -> list[float]:
+    """CPU time from 0 to each of `times`; short pieces keep the store of an explicit method's many steps small.
+
+    The integrator begins anew at each piece, which costs a few of its thousands of steps.
+    """
+    spent, t, taken = 0.0, 0.0, []
+    for wanted in times:
+        while t < wanted - 1e-12:
+            end = min(t + piece, wanted)
+            run = run_timed(start, method, tolerance, end, t_start=t)
+            q, v = run.states._q[-1], run.states._v[-1]
+            memory = np.asarray(start.compiled.system.update_memory(end, q, start.memory))
+            start = Start(start.compiled, q, v, memory)
+            spent, t = spent + run.cpu, end
+        taken.append(spent)
+    return taken
