@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from catalogue import ELEMENTS, build_everything, name_of
-from states import differentiate, random_state
 
+from catalogue import ELEMENTS, build_everything, name_of
 from linkwork.compile import compile_model
+from states import differentiate, random_state
 
 TOLERANCE = 2e-8  # relative; differences are extrapolated to O(h^6)
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from catalogue import ELEMENTS, MACHINES, build_everything, list_machines, name_of
-from states import consistent_velocity, random_state
 
+from catalogue import ELEMENTS, MACHINES, build_everything, list_machines, name_of
 from linkwork.compile import compile_model
+from states import consistent_velocity, random_state
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +53,9 @@ def test_energy_is_the_integral_of_the_power_of_conservative_forces():
         assert abs(power + slope) < 1e-7 * max(1.0, abs(power)), element.name
 
 
-@pytest.mark.parametrize("element", [e for e in ELEMENTS if "dissipative" in e.tags and not {"time", "kink"} & e.tags], ids=name_of)
+@pytest.mark.parametrize(
+    "element", [e for e in ELEMENTS if "dissipative" in e.tags and not {"time", "kink"} & e.tags], ids=name_of
+)
 def test_dissipative_forces_take_energy_away(element):
     """f(v) . v is not larger than what is left when the velocity-dependent part is switched off."""
     compiled = compile_model(element.build())

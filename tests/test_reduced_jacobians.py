@@ -1,12 +1,12 @@
-"""J1 and J2 of the state-space equations equal extrapolated differences of the fully solved equations, on every model."""
+"""J1 and J2 of the state-space equations equal extrapolated differences of the solved equations, on every model."""
 
 import numpy as np
 import pytest
-from catalogue import ELEMENTS, MACHINES, build_everything, name_of
-from states import consistent_velocity
 
+from catalogue import ELEMENTS, MACHINES, build_everything, name_of
 from linkwork import _core
 from linkwork.compile import compile_model
+from states import consistent_velocity
 
 FORMULATIONS = ("partitioning", "tangent_plane")
 

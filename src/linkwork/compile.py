@@ -66,9 +66,9 @@ class Compiled:
     def system(self) -> Any:
         """The core's view of the tables, built at first use."""
         if "system" not in self._kept:
-            from . import _core
+            from ._core import System
 
-            self._kept["system"] = _core.System(self.tables, self.callables)
+            self._kept["system"] = System(self.tables, self.callables)
         return self._kept["system"]
 
     def __getstate__(self) -> dict[str, Any]:

@@ -21,7 +21,8 @@ BODY = _record(
 )  # fmt: skip
 PRIMITIVE = _record(
     ("kind", _i), ("row", _i), ("part_a", _i), ("part_b", _i), ("body_a", _i), ("body_b", _i), ("memory", _i),
-    ("function", _i), ("coefficient", _d), ("s_a", _d, 3), ("s_b", _d, 3), ("d_a", _d, 3), ("e_a", _d, 3), ("d_b", _d, 3),
+    ("function", _i), ("coefficient", _d), ("s_a", _d, 3), ("s_b", _d, 3),
+    ("d_a", _d, 3), ("e_a", _d, 3), ("d_b", _d, 3),
 )  # fmt: skip
 ROW = _record(("block", _i), ("function", _i), ("constant", _d))
 BLOCK = _record(("row", _i), ("rows", _i), ("part", _i), ("parts", _i))
@@ -31,9 +32,7 @@ COORDINATE_FORCE = _record(
     ("coordinate", PRIMITIVE), ("stiffness", _d), ("damping", _d), ("free", _d), ("friction", _d), ("slip", _d),
     ("function", _i), ("spare", _i),
 )  # fmt: skip
-LOAD = _record(
-    ("body", _i), ("torque", _i), ("body_axes", _i), ("function", _i, 3), ("constant", _d, 3), ("s", _d, 3)
-)
+LOAD = _record(("body", _i), ("torque", _i), ("body_axes", _i), ("function", _i, 3), ("constant", _d, 3), ("s", _d, 3))
 BUSHING = _record(
     ("body_a", _i), ("body_b", _i), ("s_a", _d, 3), ("s_b", _d, 3), ("p_a", _d, 4), ("p_b", _d, 4),
     ("stiffness", _d, 6), ("damping", _d, 6),

@@ -105,12 +105,13 @@ nb::dict time_reduced_system(System& s, double t, const Array& q, const Array& m
     return out;
 }
 
-nb::dict time_newton(System& s, const std::string& name, const nb::dict& options, double t, const Array& q, const Array& v,
-                     const Array& memory, double c, int repeats) {
+nb::dict time_newton(System& s, const std::string& name, const nb::dict& options, double t, const Array& q,
+                     const Array& v, const Array& memory, double c, int repeats) {
     auto formulation = build_formulation(name, s.tables, read_formulation_options(options));
     std::copy_n(memory.data(), s.tables.memory_size, formulation->workspace().memory.begin());
     std::vector<double> x(2 * (s.tables.nq + s.tables.nv));
-    if (formulation->start(t, q.data(), v.data(), x.data()) != Status::success) throw nb::value_error("singular position");
+    if (formulation->start(t, q.data(), v.data(), x.data()) != Status::success)
+        throw nb::value_error("singular position");
     std::vector<double> r(formulation->size(), 1.0);
     nb::dict out;
     out["linearization"] = calc_time(repeats, [&] { formulation->calc_linearization(t, x.data()); });

@@ -213,8 +213,8 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     PythonOde python{function, jacobian, x0.shape(0)};
     FunctionOde ode(n, &PythonOde::calc_rate, &python);
     if (!jacobian.is_none()) ode.jacobian = &PythonOde::calc_jacobian;
-    auto integrator = build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)},
-                                       read_integrator_options(options));
+    auto integrator =
+        build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)}, read_integrator_options(options));
     const DriverOptions driver = read_driver_options(options);
     StepLimits limits;
     limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
@@ -248,10 +248,11 @@ void bind_run(nb::module_& m) {
     m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a,
           "rtol"_a, "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
           "Simulate a compiled model; see linkwork.simulate.");
-    m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
-          "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
-          "Integrate x' = f(t, x) of a Python function; jacobian(t, x) -> f_x, else by differences; options: first_step, "
-          "max_step, max_steps, variant, max_order.");
+    m.def(
+        "solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
+        "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
+        "Integrate x' = f(t, x) of a Python function; jacobian(t, x) -> f_x, else by differences; options: first_step, "
+        "max_step, max_steps, variant, max_order.");
 }
 
 } // namespace linkwork

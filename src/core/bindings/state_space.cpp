@@ -7,7 +7,7 @@ namespace linkwork {
 namespace {
 
 class StateSpace {
-  public:
+public:
     StateSpace(System& system, const std::string& name, const nb::dict& options)
         : system(system), formulation(build_formulation(name, system.tables, read_formulation_options(options))) {}
 
@@ -46,8 +46,8 @@ class StateSpace {
         const auto copy = [&](const double* from, int n) {
             return status == Status::success ? to_array(std::vector<double>(from, from + n)) : to_array({});
         };
-        return nb::make_tuple(static_cast<int>(status), copy(m.q, tables.nq), copy(m.v, tables.nv), copy(m.a, tables.nv),
-                              copy(m.lambda, tables.rows_count));
+        return nb::make_tuple(static_cast<int>(status), copy(m.q, tables.nq), copy(m.v, tables.nv),
+                              copy(m.a, tables.nv), copy(m.lambda, tables.rows_count));
     }
     nb::tuple correct(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
@@ -69,7 +69,7 @@ class StateSpace {
     nb::object memory() { return nb::cast(to_array(formulation->workspace().memory)); }
     int size() { return formulation->size(); }
 
-  private:
+private:
     nb::tuple finish(Status status, std::vector<double> out) {
         system.raise_user_error();
         return nb::make_tuple(static_cast<int>(status), to_array(std::move(out)));
@@ -83,8 +83,8 @@ class StateSpace {
 
 void bind_state_space(nb::module_& m) {
     nb::class_<StateSpace>(m, "StateSpace", "A formulation as x' = f(t, x); every call returns a status first.")
-        .def(nb::init<System&, const std::string&, const nb::dict&>(), "system"_a, "formulation"_a, "options"_a = nb::dict(),
-             nb::keep_alive<1, 2>())
+        .def(nb::init<System&, const std::string&, const nb::dict&>(), "system"_a, "formulation"_a,
+             "options"_a = nb::dict(), nb::keep_alive<1, 2>())
         .def("start", &StateSpace::start, "t"_a, "q"_a, "v"_a, "memory"_a, "opens a chart: (status, x)")
         .def("rate", &StateSpace::rate, "t"_a, "x"_a, "(status, x')")
         .def("jacobian", &StateSpace::jacobian, "t"_a, "x"_a, "(status, f_x)")

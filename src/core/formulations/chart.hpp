@@ -39,7 +39,8 @@ class ChartFormulation : public Formulation, protected ChartMap {
 public:
     ChartFormulation(const Tables& tables, const FormulationOptions& options)
         : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq),
-          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv) {}
+          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv),
+          displacement(tables.nv) {}
 
     int size() const final { return 2 * count; }
 

@@ -83,8 +83,9 @@ struct Formulation : Implicit {
 
 struct FormulationOptions {
     std::string linear = "topology";
-    std::string solver = "newton";                    // of implicit integrators: "newton", "newton_fd", "krylov"
-    int dense_limit = 30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
+    std::string solver = "newton"; // of implicit integrators: "newton", "newton_fd", "krylov"
+    int dense_limit =
+        30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
     double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;

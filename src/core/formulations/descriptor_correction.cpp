@@ -55,9 +55,8 @@ void DescriptorCorrection::solve(System<Scalar>& system, const Scalar* tangent, 
     for (const Body& b : tables.bodies)
         for (int i = 0; i < b.nv; ++i)
             for (int j = 0; j < b.nv; ++j) system.side[b.v + i] += calc_mass_entry(b, i, j) * tangent[b.v + j];
-    slopes.for_each_entry([&](int row, int column, double, double damping) {
-        system.side[row] -= damping * tangent_1[column];
-    });
+    slopes.for_each_entry(
+        [&](int row, int column, double, double damping) { system.side[row] -= damping * tangent_1[column]; });
     const Eigen::Matrix<Scalar, -1, 1> answer = system.lu.solve(system.side);
     std::copy_n(answer.data(), tables.nv, d);
 }

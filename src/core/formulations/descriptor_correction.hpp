@@ -1,10 +1,12 @@
 // Newton corrections of large systems in descriptor form, without reduced Jacobians: of order n on chains and trees.
 //
-// Wanted is (c I - J)^-1 r for x = (y, y'), r = (r1, r2). Unit chart coordinates move bodies by tangents, d = H y (reduced.hpp).
-// With u = c d - H r1 and b = c u - H r2 for the changes of velocities and accelerations, M b + J^T mu = K d + C u becomes
+// Wanted is (c I - J)^-1 r for x = (y, y'), r = (r1, r2). Unit chart coordinates move bodies by tangents, d = H y
+// (reduced.hpp). With u = c d - H r1 and b = c u - H r2 for the changes of velocities and accelerations, M b + J^T mu =
+// K d + C u becomes
 //     [c^2 M - c C - K, J^T; J, 0] [d; mu] = [M H (c r1 + r2) - C H r1; 0],      y = chart(d), y' = c y - r1.
-// Left out are the terms by which tangents turn while bodies move, (J v)_q, G and H of slopes.hpp: they are of order v / c against
-// the rest, so this is Newton's method with a matrix that is off by O(h v). Its convergence is watched like that of a kept Jacobian.
+// Left out are the terms by which tangents turn while bodies move, (J v)_q, G and H of slopes.hpp: they are of order v
+// / c against the rest, so this is Newton's method with a matrix that is off by O(h v). Its convergence is watched like
+// that of a kept Jacobian.
 #pragma once
 
 #include <Eigen/Sparse>
@@ -18,7 +20,7 @@
 namespace linkwork {
 
 class DescriptorCorrection {
-  public:
+public:
     explicit DescriptorCorrection(const Tables& tables) : tables(tables), slopes(tables) {}
 
     // K, C and J at the state of the engine's workspace; kept until called again.
@@ -29,7 +31,7 @@ class DescriptorCorrection {
     void solve(const double* tangent, const double* tangent_1, double* d);
     void solve(const std::complex<double>* tangent, const std::complex<double>* tangent_1, std::complex<double>* d);
 
-  private:
+private:
     template <class Scalar> struct System {
         Eigen::SparseMatrix<Scalar> matrix;
         Eigen::SparseLU<Eigen::SparseMatrix<Scalar>> lu;
@@ -37,7 +39,8 @@ class DescriptorCorrection {
         bool analysed = false;
     };
     template <class Scalar> bool factor(System<Scalar>& system, Scalar c);
-    template <class Scalar> void solve(System<Scalar>& system, const Scalar* tangent, const Scalar* tangent_1, Scalar* d);
+    template <class Scalar>
+    void solve(System<Scalar>& system, const Scalar* tangent, const Scalar* tangent_1, Scalar* d);
 
     const Tables& tables;
     Slopes slopes;

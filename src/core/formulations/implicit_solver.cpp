@@ -81,8 +81,7 @@ Status ImplicitSolver::fill_jacobian(Ode& ode, double* out) {
     return Status::success;
 }
 
-template <class Scalar>
-bool ImplicitSolver::is_regular(const Eigen::PartialPivLU<Eigen::Matrix<Scalar, -1, -1>>& lu) {
+template <class Scalar> bool ImplicitSolver::is_regular(const Eigen::PartialPivLU<Eigen::Matrix<Scalar, -1, -1>>& lu) {
     const auto diagonal = lu.matrixLU().diagonal().cwiseAbs();
     return lu.matrixLU().rows() == 0 || (diagonal.minCoeff() > 0 && std::isfinite(diagonal.maxCoeff()));
 }
@@ -144,7 +143,8 @@ void ImplicitSolver::calc_direction(Ode& ode, const double* r, double* out) {
     }
     const double step = 1e-7 * std::sqrt(scale / size);
     for (int i = 0; i < size_; ++i) moved_[i] = x_[i] + step * r[i];
-    if (ode.calc_rate(t_, moved_.data(), slope_.data()) != Status::success) std::fill(slope_.begin(), slope_.end(), NAN);
+    if (ode.calc_rate(t_, moved_.data(), slope_.data()) != Status::success)
+        std::fill(slope_.begin(), slope_.end(), NAN);
     for (int i = 0; i < size_; ++i) out[i] = (slope_[i] - f_[i]) / step;
 }
 

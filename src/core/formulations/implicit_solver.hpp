@@ -19,7 +19,7 @@
 namespace linkwork {
 
 class ImplicitSolver {
-  public:
+public:
     using Matrix = Eigen::MatrixXd;
     using ComplexMatrix = Eigen::MatrixXcd;
 
@@ -42,9 +42,10 @@ class ImplicitSolver {
     void solve(Ode& ode, double* r);
     void solve(Ode& ode, std::complex<double>* r);
 
-  private:
+private:
     enum class Mode { analytic, differences, krylov };
-    template <class Scalar, class Decomposition, class Work> void solve_dense(Scalar c, Decomposition& lu, Work& w, Scalar* r);
+    template <class Scalar, class Decomposition, class Work>
+    void solve_dense(Scalar c, Decomposition& lu, Work& w, Scalar* r);
     template <class Scalar> void solve_krylov(Ode& ode, Scalar c, Scalar* r);
     template <class Scalar> void calc_product(Ode& ode, Scalar c, const Scalar* r, Scalar* out);
     void calc_direction(Ode& ode, const double* r, double* out);

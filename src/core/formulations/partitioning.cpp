@@ -1,7 +1,7 @@
-// Generalized coordinate partitioning: x = (y, y') with y a subset of the coordinates q [negrut (9)-(21), wehage-haug]. An
-// Euler parameter e enters as y = 2 asin(e), which is the angle itself when a body turns about an axis: what is linear in
-// angles stays linear in y (a stiff spring above all, whose implicit integration loses order otherwise), and a tolerance is
-// one in radians.
+// Generalized coordinate partitioning: x = (y, y') with y a subset of the coordinates q [negrut (9)-(21), wehage-haug].
+// An Euler parameter e enters as y = 2 asin(e), which is the angle itself when a body turns about an axis: what is
+// linear in angles stays linear in y (a stiff spring above all, whose implicit integration loses order otherwise), and
+// a tolerance is one in radians.
 //
 // The dependent coordinates solve Phi(t, q) = 0 with y held. In displacement coordinates d (q-dot = N v) one Newton
 // step is
@@ -48,9 +48,9 @@ private:
         return Status::success;
     }
 
-    // Two candidates: rotations independent where they can be, and all coordinates alike. Rotations are the better coordinates
-    // (positions follow from them by sines and cosines, the other way round there are turning points), so they may cost twice
-    // the grip. Leaves the system of the choice behind, factorized.
+    // Two candidates: rotations independent where they can be, and all coordinates alike. Rotations are the better
+    // coordinates (positions follow from them by sines and cosines, the other way round there are turning points), so
+    // they may cost twice the grip. Leaves the system of the choice behind, factorized.
     bool choose() {
         const std::vector<int> preferred = find_independent(engine.pattern, tables, engine.w, q.data(), 0.1);
         const std::vector<int> plain = find_independent(engine.pattern, tables, engine.w, q.data(), 1.0);
@@ -374,17 +374,17 @@ private:
                 rows(tables.bodies[b], tables.rows_count + pin_row[i], 1, pin_offset[i]);
     }
 
-    std::vector<int> independent;    // entries of q, ascending
-    std::vector<int> pin_row;        // their rows behind the constraint rows
-    std::vector<int> pin_offset;     // and where these rows start in the Jacobian
-    std::vector<int> owner;          // and their bodies
+    std::vector<int> independent; // entries of q, ascending
+    std::vector<int> pin_row;     // their rows behind the constraint rows
+    std::vector<int> pin_offset;  // and where these rows start in the Jacobian
+    std::vector<int> owner;       // and their bodies
     std::unique_ptr<LinearSolver> solver;
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work, many;
     std::vector<double> row_scale, column_scale;
     double condition_at_choice = 0;
     bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
-    bool stale = false; // the factorization belongs to a state that was given up
+    bool stale = false;        // the factorization belongs to a state that was given up
 };
 
 } // namespace

@@ -34,7 +34,8 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
     add_jacobian_times(tables, slopes.Jv_q.data(), wide_d.data(), gamma.data(), n);
     transpose(gamma, m, n, y);
     for (double& s : y) s = -s;
-    for (int j = 0; j < n; ++j) chart.calc_rate_slope(d.data() + j * nv, rates.data() + static_cast<std::size_t>(j) * n);
+    for (int j = 0; j < n; ++j)
+        chart.calc_rate_slope(d.data() + j * nv, rates.data() + static_cast<std::size_t>(j) * n);
     for (double& s : rates) s = -s;
     chart.solve_velocity(y.data(), rates.data(), u.data());
     transpose(u, n, nv, wide_u);

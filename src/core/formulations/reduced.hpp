@@ -1,11 +1,13 @@
 // Reduced Jacobians J1 = f_y and J2 = f_y' of the state-space equations y'' = f(t, y, y') [negrut (27)-(41)].
 //
-// In displacement coordinates the paper's dependencies become linear questions with matrices that are factorized anyway.
-// One unit of a chart coordinate y_j moves bodies by the tangent d_j:  J d_j = 0, chart(d_j) = e_j. Keeping y' then changes
-// velocities by u_j:  J u_j = -(J v)_q d_j, chart rates unchanged; and accelerations and multipliers by b_j, l_j:
+// In displacement coordinates the paper's dependencies become linear questions with matrices that are factorized
+// anyway. One unit of a chart coordinate y_j moves bodies by the tangent d_j:  J d_j = 0, chart(d_j) = e_j. Keeping y'
+// then changes velocities by u_j:  J u_j = -(J v)_q d_j, chart rates unchanged; and accelerations and multipliers by
+// b_j, l_j:
 //     M b + J^T l = K d + C u,    J b = G d + H u           (system/slopes.hpp)
 // One unit of y'_j changes velocities by d_j and accelerations by the solution with K = 0, G = 0, u = d_j. These are
-// (29), (31)-(34) and (35)-(41) with the misprints gone: H = d, J = u, N = 2J is contained in `H`, R and X are never formed.
+// (29), (31)-(34) and (35)-(41) with the misprints gone: H = d, J = u, N = 2J is contained in `H`, R and X are never
+// formed.
 #pragma once
 
 #include <vector>
@@ -30,12 +32,12 @@ struct ChartMap {
 };
 
 class ReducedJacobians {
-  public:
+public:
     explicit ReducedJacobians(const Tables& tables) : slopes(tables) {}
     Status calc(double t, ChartMap& chart, Accelerations& engine, int n, ImplicitSolver::Matrix& J1,
                 ImplicitSolver::Matrix& J2);
 
-  private:
+private:
     Slopes slopes;
     // of all n unit displacements: vectors one after the other, and transposed (nv x n, rows x n) for products
     std::vector<double> d, u, b, y, rates, zero;

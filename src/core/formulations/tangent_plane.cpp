@@ -3,8 +3,8 @@
 //
 // Around q0 the bodies are described by displacement coordinates xi: r - r0 and, for rigid bodies, 2 G(p0) p, whose
 // inverse on the unit sphere is p = sqrt(1 - |xi|^2/4) p0 + 1/2 G(p0)^T xi. With V an M-orthonormal basis of the null
-// space of J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V S^-1 y + M^-1 J0^T mu on the constraints; one
-// simplified Newton step is the project's linear question with the factorization of the base point,
+// space of J0 = J(q0), y = V^T M xi. Lifting y means finding mu with xi = V S^-1 y + M^-1 J0^T mu on the constraints;
+// one simplified Newton step is the project's linear question with the factorization of the base point,
 //     [M J0^T; J0 0][d; mu] = [M V S^-1 (y - S V^T M xi); -Phi(xi)].
 // Rates: xi' = B v with B = I for translations and B = G(p0) G(p)^T for rotations, so v solves J v = target,
 // S V^T M B v = y', by the same iteration. xi'' = B v' - 1/2 |w|^2 G(p0) p for rotations.
@@ -131,8 +131,8 @@ private:
         }
     }
 
-    // Tangents at the state: the basis V projected onto the null space of J(q) by the acceleration system, then combined so
-    // that S V^T M B d_j = e_j.
+    // Tangents at the state: the basis V projected onto the null space of J(q) by the acceleration system, then
+    // combined so that S V^T M B d_j = e_j.
     Status calc_tangents(double* columns) override {
         const int n = tables.nv;
         projected.resize(n, count);
@@ -178,9 +178,9 @@ private:
             const double* a = engine.w.a.data() + body.v + 3;
             add_turned(k, displacement, Vec{a[0], a[1], a[2]}, slope);
             const Vec& w = engine.w.twist[k].w;
-            const double along = 0.5 * dot(w, Vec{u[body.v + 3], u[body.v + 4], u[body.v + 5]}), square = 0.25 * dot(w, w);
-            for (int i = 3; i < 6; ++i)
-                slope[body.v + i] -= along * xi[body.v + i] + square * moved_xi[body.v + i];
+            const double along = 0.5 * dot(w, Vec{u[body.v + 3], u[body.v + 4], u[body.v + 5]}),
+                         square = 0.25 * dot(w, w);
+            for (int i = 3; i < 6; ++i) slope[body.v + i] -= along * xi[body.v + i] + square * moved_xi[body.v + i];
         }
         project_rates(slope, out);
     }

@@ -9,7 +9,8 @@
 namespace linkwork {
 
 Slopes::Slopes(const Tables& tables)
-    : Jv_q(tables.jacobian_size), G(tables.jacobian_size), H(tables.jacobian_size), accelerations(tables.bodies.size()) {
+    : Jv_q(tables.jacobian_size), G(tables.jacobian_size), H(tables.jacobian_size),
+      accelerations(tables.bodies.size()) {
     for (const Body& b : tables.bodies) first_v.push_back(b.v), count_v.push_back(b.nv);
     for (std::size_t i = 0; i < tables.bodies.size(); ++i)
         of_body.push_back(find_blocks(tables, static_cast<int>(i), static_cast<int>(i))[0]);
@@ -93,7 +94,8 @@ struct SlopeSweep {
     // spatial vector of duals on `body` (first or second of the pair) -> its two blocks
     void add_block_slopes(int body_a, int body_b, const Slopes::Four& four, bool second, const Vec3<First>& linear,
                           const Vec3<First>& angular, double factor, std::vector<double>& target) {
-        const Body &own = tables.bodies[second ? body_b : body_a], &a_ = tables.bodies[body_a], &b_ = tables.bodies[body_b];
+        const Body &own = tables.bodies[second ? body_b : body_a], &a_ = tables.bodies[body_a],
+                   &b_ = tables.bodies[body_b];
         for (int i = 0; i < own.nv; ++i) {
             const int k = own.columns[i];
             const double* slope = (k < 3 ? linear[k] : angular[k - 3]).slope;
@@ -114,8 +116,7 @@ struct SlopeSweep {
         P::gradient(tables, p, X, memory, g);
         calc_rows<P>(p, pose_a, pose_b, g, row_a, row_b);
         add_row_slopes(p, p.row, (calc_power(row_a, u) + calc_power(row_b, v)).slope, c, s.Jv_q);
-        const First along =
-            calc_power(row_a, widen<First>(a[p.body_a])) + calc_power(row_b, widen<First>(a[p.body_b]));
+        const First along = calc_power(row_a, widen<First>(a[p.body_a])) + calc_power(row_b, widen<First>(a[p.body_b]));
         add_row_slopes(p, p.row, along.slope, -c, s.G);
         const double force = -c * w.lambda[p.row];
         add_block_slopes(p.body_a, p.body_b, four, false, row_a.force, row_a.torque, force, s.K);
@@ -191,7 +192,9 @@ struct SlopeSweep {
         // the second body of the pair is the ground, which owns no columns
         const int block = s.of_body[body];
         add_force(body, 0, {block, block, block, block},
-                  [&](const auto& pose, const auto& u, const auto&, const auto&, auto& wrench, auto&) { calc(pose, u, wrench); });
+                  [&](const auto& pose, const auto& u, const auto&, const auto&, auto& wrench, auto&) {
+                      calc(pose, u, wrench);
+                  });
     }
 
     // -(w x J w): derivative with respect to w, e x J w + w x J e, in closed form
@@ -242,9 +245,11 @@ struct SlopeSweep {
                       });
         }
         for (const Load& f : tables.loads)
-            add_single_force(f.body, [&](const auto& pose, const auto&, auto& wrench) { calc_load(tables, f, time, pose, wrench); });
+            add_single_force(
+                f.body, [&](const auto& pose, const auto&, auto& wrench) { calc_load(tables, f, time, pose, wrench); });
         for (const Tire& f : tables.tires)
-            add_single_force(f.body, [&](const auto& pose, const auto& u, auto& wrench) { calc_tire(tables, f, pose, u, wrench); });
+            add_single_force(
+                f.body, [&](const auto& pose, const auto& u, auto& wrench) { calc_tire(tables, f, pose, u, wrench); });
         for (std::size_t i = 0; i < tables.bodies.size(); ++i) add_gyroscopic(static_cast<int>(i));
     }
 };

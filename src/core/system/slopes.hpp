@@ -1,6 +1,7 @@
 // The linearized equations of motion in sparse form, for Newton's method: computed at every new linearization of a run.
 //
-// Around a state (q, v, a, lambda), with displacements d, velocity changes u, acceleration changes b, multiplier changes y:
+// Around a state (q, v, a, lambda), with displacements d, velocity changes u, acceleration changes b, multiplier
+// changes y:
 //   M b + J^T y = K d + C u          K = f_q - (J^T lambda)_q,  C = f_v
 //   J b         = G d + H u          G = gamma_q - (J a)_q,     H = gamma_v
 //   J u         = -(J v)_q d
@@ -19,7 +20,7 @@
 namespace linkwork {
 
 class Slopes {
-  public:
+public:
     explicit Slopes(const Tables& tables);
 
     // At the pose, twist, a and lambda of the workspace.
@@ -42,7 +43,7 @@ class Slopes {
     std::vector<double> Jv_q, G, H; // [jacobian_size]
     std::vector<double> K, C;       // blocks, row-major nv_a x nv_b
 
-  private:
+private:
     struct Coupling { // the block of rows of body a and columns of body b
         int a, b;
         int offset;
@@ -53,10 +54,10 @@ class Slopes {
     void add_times(const std::vector<double>& blocks, const double* x, double* out, int columns) const;
 
     std::vector<Coupling> couplings;
-    std::map<std::pair<int, int>, int> offset_of;   // of the block (a, b); looked at while building
-    std::vector<Twist<double>> accelerations;       // spatial, per body
-    int block_size = 0;                             // of all blocks so far
-    std::vector<int> first_v, count_v; // per body
+    std::map<std::pair<int, int>, int> offset_of; // of the block (a, b); looked at while building
+    std::vector<Twist<double>> accelerations;     // spatial, per body
+    int block_size = 0;                           // of all blocks so far
+    std::vector<int> first_v, count_v;            // per body
     std::vector<Four> of_primitive, of_coordinate_force, of_bushing;
     std::vector<int> of_body; // diagonal block
     friend struct SlopeSweep;

@@ -118,7 +118,8 @@ struct Tire { // vertical spring and damper between a wheel centre and the road 
     Vec s; // wheel centre, body axes
 };
 
-struct Kink { // a plane at which a force on a body loses smoothness (the foot of a bump): x of a body-fixed point equals `at`
+struct Kink { // a plane at which a force on a body loses smoothness (the foot of a bump): x of a body-fixed point
+              // equals `at`
     std::int32_t body, spare;
     double at;
     Vec s;

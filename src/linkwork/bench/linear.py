@@ -46,9 +46,7 @@ def measure_solvers(model: Any, repeats: int) -> dict[str, Any]:
     """Times in seconds of assembly, factorization, solution and all together, for every solver."""
     compiled = compile_model(model)
     s = compiled.system
-    return {
-        name: _core.time_linear(s, 0.0, compiled.q, compiled.v, compiled.memory, name, repeats) for name in SOLVERS
-    }
+    return {name: _core.time_linear(s, 0.0, compiled.q, compiled.v, compiled.memory, name, repeats) for name in SOLVERS}
 
 
 def show_reduced(figures: dict[str, Any]) -> None:

@@ -36,7 +36,8 @@ def run(json: bool = False, lengths: tuple[int, ...] = LENGTHS) -> dict[str, Any
     if not json:
         rows = []
         for label, f in figures.items():
-            form, n = label.split()
-            rows.append([n, form, *(1e6 * value for value in f.values()), 1e6 * sum(f.values())])
-        show_table("Newton corrections of chain(n) [us]", ["n", "form", "linearization", "factor", "solve", "sum"], rows)
+            form, links = label.split()
+            rows.append([links, form, *(1e6 * value for value in f.values()), 1e6 * sum(f.values())])
+        header = ["n", "form", "linearization", "factor", "solve", "sum"]
+        show_table("Newton corrections of chain(n) [us]", header, rows)
     return figures

@@ -323,7 +323,9 @@ void Topology::solve(double* x, double* y) {
 
 void Topology::solve_many(double* x, double* y, int count) {
     if (fallen_back_) return fallback_->solve_many(x, y, count);
-    const auto at = [](double* first, int row, int length) { return first + static_cast<std::ptrdiff_t>(row) * length; };
+    const auto at = [](double* first, int row, int length) {
+        return first + static_cast<std::ptrdiff_t>(row) * length;
+    };
     const int step = refine_ ? 1 : batch;
     for (int i = 0; i < count; i += step) {
         double *xi = at(x, i, pattern_.nv), *yi = at(y, i, pattern_.rows);
