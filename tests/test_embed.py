@@ -241,6 +241,18 @@ def test_many_turns_force_many_charts_without_a_jump(machine: str, options: dict
     assert np.abs(drift).max() < 2e-4 * np.abs(result.energy.kinetic).max()
 
 
+@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("code", CODES)
+def test_the_stiff_vehicle_passes_its_bump(code: str, formulation: str) -> None:
+    model = lw.models.hmmwv(stiff=True)
+    arguments = {"output": np.linspace(0, 1.0, 51), "max_step": 0.02}
+    native = model.simulate(1.0, method="partitioning/sdirk4", rtol=1e-6, atol=1e-6, **arguments)
+    result = model.simulate(1.0, method=f"{formulation}/{code}", rtol=1e-4, atol=1e-4, **arguments)
+    assert native.status.success and result.status.success and result.statistics.steps < 1000
+    assert np.abs(result["chassis"].position - native["chassis"].position).max() < 2e-3
+    assert np.ptp(native["chassis"].position[:, 2]) > 0.01, "the bump was met"
+
+
 # ---------------------------------------------------------------------------------------------------------------
 # outputs, events, hooks
 # ---------------------------------------------------------------------------------------------------------------
@@ -329,7 +341,7 @@ def test_bounds_of_steps_are_kept() -> None:
     assert result.status.name == "too_many_steps" and len(result.t) >= 2
     with pytest.raises(InputError, match="'scipy:BDF' chooses its own steps"):
         build_ball().simulate(1.0, method="partitioning/scipy:BDF", step=0.1)
-    with pytest.raises(lw.MethodError, match="it takes none; leave the solver out"):
+    with pytest.raises(lw.MethodError, match="it brings its own; leave the solver out"):
         build_ball().simulate(1.0, method="partitioning/cvode/newton")
 
 

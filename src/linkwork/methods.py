@@ -111,7 +111,8 @@ class Method:
             raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
         solvers = SOLVERS.get(integrator, ())
         if solver is not None and solver not in solvers:
-            cure = f"its solvers: {', '.join(solvers)}" if solvers else "it takes none; leave the solver out"
+            why = "is explicit" if integrator in EXPLICIT else "brings its own"
+            cure = f"its solvers: {', '.join(solvers)}" if solvers else f"it {why}; leave the solver out"
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
