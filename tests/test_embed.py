@@ -328,9 +328,14 @@ def test_ctrl_c_in_a_force_or_a_callback_keeps_the_part_computed(code: str) -> N
             raise KeyboardInterrupt
         return {}
 
-    model = build_ball()
-    result = model.simulate(1.0, method=f"partitioning/{code}", max_step=0.05, callback=lambda s: press(s.t) and None)
-    assert result.status.name == "interrupted" and 0.2 < result.t[-1] < 1.0
+    pressed = {"method": f"partitioning/{code}", "max_step": 0.05}
+    forced = build_ball()
+    forced.add(lw.UserForce("wind", ["ball"], press))
+    for result in (
+        build_ball().simulate(1.0, callback=lambda state: press(state.t) and None, **pressed),
+        forced.simulate(1.0, **pressed),
+    ):
+        assert result.status.name == "interrupted" and 0.1 < result.t[-1] < 1.0
 
 
 def test_bounds_of_steps_are_kept() -> None:
