@@ -8,6 +8,7 @@ an orthogonal factorization is the safer judge of rank.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -211,12 +212,30 @@ def find_crossings(compiled: Compiled, steps: States, suspects: Array) -> list[t
     pattern = build_jacobian_pattern(compiled.tables)
     active = find_regular_rows(compiled, steps)
     found: list[tuple[float, list[str]]] = []
-    for end in suspects[:MOST_SEARCHES]:
-        k = int(np.argmin(np.abs(steps._t - end)))
-        t = find_rank_loss(compiled, steps, pattern, active, k) if k else None
+    for k in choose_steps(compiled, steps, pattern, active, suspects):
+        t = find_rank_loss(compiled, steps, pattern, active, k)
         if t is not None and not (found and t - found[-1][0] < 1e-3 * (steps._t[k] - steps._t[k - 1])):
             found.append((t, find_weak_joints(compiled, build_at(compiled, steps, pattern, k, t), active)))
     return found
+
+
+def choose_steps(
+    compiled: Compiled, steps: States, pattern: JacobianPattern, active: NDArray[np.int32], suspects: Array
+) -> list[int]:
+    """Of many steps in a row near a singular position, those around the smallest singular values at their ends."""
+    numbers = sorted({int(np.argmin(np.abs(steps._t - end))) for end in suspects} - {0})
+
+    @cache
+    def calc_smallest(k: int) -> float:
+        jacobian = calc_jacobian(compiled.system, pattern, float(steps._t[k]), steps._q[k], steps.memory[k])
+        return find_weak_direction(jacobian, active)[0]
+
+    def is_valley(k: int) -> bool:
+        others = [calc_smallest(n) for n in (k - 1, k + 1) if n in numbers or n + 1 in numbers]
+        return all(calc_smallest(k) <= other for other in others)
+
+    chosen = numbers if len(numbers) < 10 else [k for k in numbers if is_valley(k) or is_valley(k - 1)]
+    return chosen[:MOST_SEARCHES]
 
 
 def find_regular_rows(compiled: Compiled, steps: States) -> NDArray[np.int32]:

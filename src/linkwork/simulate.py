@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .results import Result
 
 Array = NDArray[np.float64]
-NEAR_SINGULAR = 1e-6  # smallest eigenvalue of J M^-1 J^T against its largest in the run: warned of when below
+NEAR_SINGULAR = 1e-4  # smallest eigenvalue of J M^-1 J^T against its largest in the run: warned of when below
 NAMING = ("singular_position", "position_lost", "step_too_small")
 
 
@@ -371,22 +371,28 @@ def find_singular(compiled: Compiled, steps: States, facts: dict[str, Any]) -> l
     def list_names(joints: list[str]) -> str:
         return f" (joints {', '.join(map(repr, joints))})" if joints else ""
 
+    warnings = []
+    if facts.get("rank_changes", 0):
+        warnings.append(
+            f"the run began in a singular position{list_names(find_weakest(compiled, steps, 0))}, where rows depend on "
+            "each other that do not elsewhere: the branch taken is one of several; compare with another start"
+        )
     crossings = find_crossings(compiled, steps, np.asarray(facts.get("suspects", ())))
     if crossings:
         t, joints = crossings[0]
         times = f" and at {len(crossings) - 1} later times" if len(crossings) > 1 else ""
-        return [
+        warnings.append(
             f"the run passed a singular position at t = {t:.6g} s{times}{list_names(joints)}: the branch taken there "
             "is one of several; compare with a tighter rtol or another start"
-        ]
-    if facts.get("closest_pivot", 1.0) < NEAR_SINGULAR and steps.count > 1:
+        )
+    elif facts.get("closest_pivot", 1.0) < NEAR_SINGULAR and steps.count > 1:
         t = facts["closest_pivot_time"]
         joints = find_weakest(compiled, steps, int(np.argmin(np.abs(steps._t - t))))
-        return [
+        warnings.append(
             f"the run came near a singular position at t = {t:.6g} s{list_names(joints)}: what follows depends on "
             "small errors there; compare with a tighter rtol or other lengths"
-        ]
-    return []
+        )
+    return warnings
 
 
 def find_warnings(compiled: Compiled, steps: States, assembly: Assembly, facts: dict[str, Any]) -> list[str]:

@@ -122,7 +122,6 @@ Status Accelerations::watch(double t, bool& rank_changed) {
         largest = std::max(largest, std::abs(w.phi[i]));
     }
     if (violation < 1e-8 || violation < 100 * drift) return Status::success;
-    facts.dropped_violation = std::max(facts.dropped_violation, violation);
 
     // look again which rows are dependent here, blind to what the drift makes of them
     found = w.active;
@@ -131,6 +130,7 @@ Status Accelerations::watch(double t, bool& rank_changed) {
     if (rank <= old) { // this position is singular as well: keep the rows that held elsewhere
         w.active = found;
         rank = old;
+        facts.dropped_violation = std::max(facts.dropped_violation, violation);
         return Status::success;
     }
     ++facts.rank_changes;
