@@ -20,7 +20,7 @@ FIGURE = "double_pendulum.png"
 
 Array = NDArray[np.float64]
 
-# Table II: exponent of the tolerance -> largest error of theta1 [rad] and of its rate [rad/s]. The exact values that the
+# Table II: exponent of the tolerance -> largest error of theta1 [rad] and its rate [rad/s]. The exact values that the
 # paper's relative errors imply belong to an initial rate of 0 of the second rod, not to the 10 rad/s of its text.
 PAPER_2 = {-2: (3.280e-2, 2.290e-1), -3: (3.787e-3, 3.131e-2), -4: (7.546e-4, 6.407e-3), -5: (1.706e-4, 1.485e-3)}
 # Table III: accepted steps over 2 s with the two angles as coordinates, and with the paper's partition in space
@@ -50,7 +50,7 @@ REFERENCE = {
 def run(json: bool = False) -> dict[str, Any]:
     """Print tables II and III and draw figure 2 into double_pendulum.png."""
     forms = ("planar", "spatial")
-    figures = {
+    figures: dict[str, Any] = {
         "reference_error": measure_reference(0.0),
         "errors": {form: measure_errors(form, PAPER_2) for form in forms},
         "steps": {

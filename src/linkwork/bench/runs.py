@@ -11,10 +11,15 @@ import numpy as np
 
 from .. import _core
 from ..compile import Compiled, compile_model
+from ..errors import LinkworkError
 from ..initial import find_assembly
 from ..methods import read_method
 from ..states import States
 from ..status import STATUS_NAMES
+
+
+class RunFailure(LinkworkError):
+    """A timed run that did not reach its end."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +51,21 @@ def find_start(model: Any) -> Start:
 
 def run_timed(
     start: Start,
-    method: str,
+    method: Any,
     tolerance: float,
     t_end: float,
     *,
     t_start: float = 0.0,
     repeats: int = 1,
     first_step: float = 0.0,
+    max_steps: int = 10_000_000,
 ) -> Timed:
-    """One run with rtol = atol = tolerance, repeated for its least times; a run that fails is an error."""
+    """One run with rtol = atol = tolerance, repeated for its least times; one that fails raises RunFailure."""
     chosen = read_method(method)
-    driver = {"t_start": t_start, "t_end": t_end, "first_step": first_step, **chosen.integrator_options}
+    driver = {
+        "t_start": t_start, "t_end": t_end, "first_step": first_step, "max_steps": max_steps,
+        **chosen.integrator_options,
+    }  # fmt: skip
     best_cpu = best_wall = np.inf
     for _ in range(repeats):
         cpu, wall = time.process_time(), time.perf_counter()
@@ -66,8 +75,9 @@ def run_timed(
         )  # fmt: skip
         best_cpu = min(best_cpu, time.process_time() - cpu)
         best_wall = min(best_wall, time.perf_counter() - wall)
-    if STATUS_NAMES[raw["status"]] != "success":
-        raise RuntimeError(f"{method} at {tolerance:g}: {STATUS_NAMES[raw['status']]} at t = {raw['t_reached']:g} s")
+        status = STATUS_NAMES[raw["status"]]
+        if status != "success":
+            raise RunFailure(f"{method} at {tolerance:g}: {status} at t = {raw['t_reached']:g} s; loosen the tolerance")
     states = States(start.compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
     return Timed(states, raw["statistics"], best_cpu, best_wall)
 

@@ -1,4 +1,4 @@
-"""Error against CPU time of every implicit method, and the best explicit one, on the two machines of the negrut paper."""
+"""Error against CPU time of every implicit method, and the best explicit one, on two stiff machines."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..methods import IMPLICIT, STATE_SPACE
 from ..results import calc_dense
 from ..states import States
 from .figure import save_figure
-from .runs import Start, find_start, run_in_pieces, run_timed
+from .runs import RunFailure, Start, find_start, run_in_pieces, run_timed
 from .table import show_table
 
 NAME = "work-precision"
@@ -23,7 +23,8 @@ Array = NDArray[np.float64]
 
 METHODS = tuple(f"{formulation}/{integrator}" for formulation in STATE_SPACE for integrator in IMPLICIT)
 TOLERANCES = tuple(10.0**k for k in range(-2, -10, -1))
-LEVELS = tuple(10.0**k for k in range(-3, -10, -1))  # errors that the table compares at
+LEVELS = tuple(10.0**k for k in range(-3, -9, -1))  # errors that the table compares at
+MOST_STEPS = 10_000  # a run that needs more has lost to round-off and is left out
 
 
 def run(json: bool = False) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def measure_pendulum() -> dict[str, Any]:
 def measure_vehicle() -> dict[str, Any]:
     """The stiff vehicle over the first second, in which the front wheels cross the bump."""
     start = find_start(models.hmmwv(stiff=True))
-    curves = measure_curves(start, 1.0, METHODS, TOLERANCES, 1e-11, repeats=3)
+    curves = measure_curves(start, 1.0, METHODS, TOLERANCES, 1e-10, repeats=3)
     return {"explicit": measure_explicit(start, 1.0), "curves": curves}
 
 
@@ -64,7 +65,10 @@ def measure_curves(
     for method in methods:
         curves[method] = []
         for tolerance in tolerances:
-            done = run_timed(start, method, tolerance, t_end, repeats=repeats)
+            try:
+                done = run_timed(start, method, tolerance, t_end, repeats=repeats, max_steps=MOST_STEPS)
+            except RunFailure:
+                break
             error = calc_largest_error(done.states, reference)
             steps = done.statistics["steps"]
             curves[method].append({"tolerance": tolerance, "error": error, "cpu": done.cpu, "steps": steps})
@@ -90,20 +94,24 @@ def find_cost(curve: list[dict[str, float]], level: float) -> float:
 
 
 def show_machine(title: str, machine: dict[str, Any]) -> None:
-    """Print the cost of each error with each method, and the winner."""
+    """Print the cost of each error with each method, the winners, and the runs themselves."""
     curves = machine["curves"]
     costs = {method: [find_cost(curve, level) for level in LEVELS] for method, curve in curves.items()}
     rows: list[list[object]] = [
         [method, *("" if np.isnan(cost) else 1e3 * cost for cost in row)] for method, row in costs.items()
     ]
-    names = list(costs)
-    table = np.array(list(costs.values()))
-    winners = [names[int(np.nanargmin(column))] if not np.all(np.isnan(column)) else "" for column in table.T]
-    rows.append(["best", *winners])
     show_table(f"{title}: CPU time [ms] for a largest error of", ["method", *(f"{e:.0e}" for e in LEVELS)], rows)
+    for k, level in enumerate(LEVELS):
+        reached = {method: row[k] for method, row in costs.items() if not np.isnan(row[k])}
+        print(f"least for {level:.0e}: {min(reached, key=reached.__getitem__, default='none')}")
 
-    header = ["tolerance", *(f"{point['tolerance']:.0e}" for point in curves[names[0]])]
-    lines = [[method, *(1e3 * point["cpu"] for point in curve)] for method, curve in curves.items()]
+    longest = max(curves.values(), key=len)
+    header = ["tolerance", *(f"{point['tolerance']:.0e}" for point in longest)]
+    lines: list[list[object]] = []
+    for method, curve in curves.items():
+        gaps = [""] * (len(longest) - len(curve))
+        lines.append([method, *(1e3 * point["cpu"] for point in curve), *gaps])
+        lines.append(["  error", *(f"{point['error']:.1e}" for point in curve), *gaps])
     show_table(f"{title}: CPU time [ms] at tolerance", header, lines)
     print(f"partitioning/adams takes {1e3 * machine['explicit']:.4g} ms at any of them")
 
