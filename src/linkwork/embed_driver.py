@@ -17,6 +17,7 @@ import numpy as np
 from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, Rate, StepFailed
 from .embed_equations import Equations
 from .embed_events import EventWatch
+from .embed_kinks import KinkWatch
 from .hooks import CHANGE, RECORD, STOP
 from .status import STATUS_NAMES
 
@@ -56,6 +57,8 @@ class EmbeddedRun:
         self.max_steps = int(options.get("max_steps", 10_000_000))
         self.wanted = [float(t) for t in options.get("output", ())]
         self.events = [(int(direction), int(action)) for direction, action in options.get("events", ())]
+        self.kinks = KinkWatch(equations.calc_kinks)
+        self.bound = self.t_end  # where the code has to stop: the end, or a kink before it
         self.watch = EventWatch([direction for direction, _ in self.events])
         self.watched = bool(self.events) and "events" in hooks
         self.fired = np.zeros(len(self.events), dtype=bool)
@@ -100,7 +103,7 @@ class EmbeddedRun:
         self.code = self.chosen if len(self.w) else Idle()
         self.since_start = 0
         self.code.start(
-            self.note(self.equations.fun), self.note(self.equations.jac), self.t, self.w.copy(), self.t_end, self.rtol,
+            self.note(self.equations.fun), self.note(self.equations.jac), self.t, self.w.copy(), self.bound, self.rtol,
             self.equations.calc_atol(*self.atol), first_step, self.max_step,
         )  # fmt: skip
 
@@ -177,6 +180,8 @@ class EmbeddedRun:
         """One step with everything that belongs to it, repeated with shorter ones while that may help."""
         while True:
             t_new = self.take_step()
+            if self.aim_at_kink(t_new):
+                continue
             marks = len(self.outputs), len(self.hits)
             self.final = False
             try:
@@ -186,6 +191,7 @@ class EmbeddedRun:
                     self.finish_step(t_new)
                 else:
                     self.finish_cut_step(t_cut)
+                self.leave_kink()
                 return self.call_hooks()
             except EvaluationError as failure:
                 if self.final:
@@ -193,6 +199,23 @@ class EmbeddedRun:
                 del self.outputs[marks[0] :], self.hits[marks[1] :]
                 self.tried = min(self.tried, t_new - self.t)
                 self.restart_code(self.shorten(failure))
+
+    def aim_at_kink(self, t_new: float) -> bool:
+        """Gives up a step over a kink and lets the code begin again, bound for the kink; True when it did."""
+        t_kink = self.kinks.find(self.t, t_new, lambda t: self.equations.lift(t, self.interpolate(t))[0])
+        if t_kink is None or t_kink - self.t > 0.999 * (t_new - self.t) or t_kink - self.t < self.floor:
+            return False
+        self.bound = t_kink
+        self.rejected += 1
+        self.restart_code(0.5 * (t_kink - self.t))
+        return True
+
+    def leave_kink(self) -> None:
+        """Sees where the kinks are; at the end of a stretch the code starts anew, bound for the end."""
+        self.kinks.settle(self.stored[-1][1])
+        if self.bound < self.t_end and self.t >= self.bound - self.floor and not self.ended:
+            self.bound = self.t_end
+            self.restart_code(self.h)
 
     def label(self, t: float) -> float:
         """The time as it is stored: exactly t_end at the end."""
@@ -294,6 +317,7 @@ class EmbeddedRun:
         """Stores the current state as the beginning of a stretch of the motion; sees where the event functions are."""
         row = (t, *self.equations.lift(t, self.w))
         self.store_row(row)
+        self.kinks.settle(row[1])
         if self.watched:
             self.watch.reset(np.array(self.hooks["events"](t, row[1], row[2]), dtype=float), self.fired)
 

@@ -18,6 +18,7 @@ class Equations:
 
     def __init__(self, system: Any, formulation: str, options: dict[str, Any]):
         self._core = StateSpace(system, formulation, options)
+        self._system = system
 
     def start(self, t: float, q: Array, v: Array, memory: Array) -> Array:
         """Opens a chart at a state that satisfies the constraints; returns w."""
@@ -53,6 +54,10 @@ class Equations:
         return self._take(corrected), change != 0
 
     changed_chart = False  # whether the last correct opened another chart, also when it failed afterwards
+
+    def calc_kinks(self, q: Array) -> Array:
+        """Signed distances from the kinks of forces at q."""
+        return self._take(self._system.kinks(np.ascontiguousarray(q, dtype=float)))
 
     @property
     def size(self) -> int:

@@ -69,15 +69,25 @@ class ScipyCode:
         scipy accepts an iterate only when the corrections contract or are exactly zero. Where the motion hardly bends
         they are round-off, do not contract, and the step would be halved in vain, over and over.
         """
-        solver, solve = self._solver, self._solver.solve_lu
+        solver, solve, decompose = self._solver, self._solver.solve_lu, self._solver.lu
         smallest = 0.1 * solver.newton_tol
+        solved = 0  # systems since the last decomposition; Radau solves a real and a complex one per iteration
+
+        def decompose_and_count(A: Any) -> Any:
+            nonlocal solved
+            solved = 0
+            return decompose(A)
 
         def solve_above_noise(LU: Any, b: Array) -> Array:
+            nonlocal solved
+            solved += 1
             x: Array = solve(LU, b)
+            if getattr(solver, "sol", True) is None and solved <= 2:
+                return x  # Radau's first step is predicted at rest: its first correction is the motion itself
             weights = atol + rtol * np.abs(solver.y)
             return np.zeros_like(x) if np.sqrt(np.mean(np.abs(x / weights) ** 2)) < smallest else x
 
-        solver.solve_lu = solve_above_noise
+        solver.lu, solver.solve_lu = decompose_and_count, solve_above_noise
 
     def step(self) -> tuple[float, float]:
         t = float(self._solver.t)

@@ -204,6 +204,16 @@ void bind_system(nb::module_& m) {
             "t"_a, "q"_a, "memory"_a, "angles and curve parameters at q, on the branch nearest to the memory")
         .def("accelerations", &calc_accelerations, "t"_a, "q"_a, "v"_a, "memory"_a, "active"_a, "linear"_a = "topology",
              "accelerations and (shortest) multipliers")
+        .def(
+            "kinks",
+            [](System& s, const Array& q) {
+                check_size(q, s.tables.nq, "q");
+                set_position(s.tables, q.data(), *s.workspace);
+                std::vector<double> out(s.tables.kinks.size());
+                calc_kinks(s.tables, *s.workspace, out.data());
+                return to_array(std::move(out));
+            },
+            "q"_a, "signed distances from the kinks of forces")
         .def("active_rows", &calc_active, "t"_a, "q"_a, "memory"_a, "tolerance"_a = 1e-9,
              "rank of J and 1 for independent rows, 0 for dependent ones")
         .def(

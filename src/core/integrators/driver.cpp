@@ -170,14 +170,17 @@ Status Runner::store_events(double& t_cut, bool& cut) {
     at_kink_ = false;
     const double together = 1e-14 * std::max(std::abs(loop_.t_next()), std::abs(loop_.step()));
     for (const Crossing& crossing : watch_.crossings()) {
-        if (cut && sign_ * (crossing.t - t_cut) > together) break;
+        // kinks that several wheels meet almost at once are crossed at once: a nanosecond between them is no step
+        const bool kink = specs_[crossing.event].action == EventAction::restart;
+        const double window = kink ? std::max(together, 1e-9 * std::max(1.0, std::abs(t_cut))) : together;
+        if (cut && sign_ * (crossing.t - t_cut) > window) break;
         if (!cut && specs_[crossing.event].action != EventAction::record) {
             cut = true;
             t_cut = crossing.t;
             at_kink_ = specs_[crossing.event].action == EventAction::restart;
         }
         fired_[crossing.event] = true;
-        if (specs_[crossing.event].action == EventAction::restart) continue;
+        if (kink) continue;
         const double t = cut ? t_cut : crossing.t;
         status = integrator_.interpolate(formulation_, t, point_.data());
         if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
@@ -211,6 +214,8 @@ Status Runner::finish_step(bool& repeat) {
         store_state(label, motion);
         return loop_.accept(change == Change::small);
     }
+    // more constraints have become independent than there were at the start: the freedoms are others now
+    if (static_cast<std::size_t>(formulation_.size()) != point_.size()) return Status::singular_position;
     // x means something else now: the step counts, and the integrator begins anew with it
     std::copy_n(integrator_.candidate(), point_.size(), point_.data());
     loop_.accept_without_history();
@@ -228,6 +233,8 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
     if (status == Status::success) status = formulation_.correct(t, point_.data(), change);
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
     repeat = status != Status::success && change != Change::chart;
+    if (status == Status::success && static_cast<std::size_t>(formulation_.size()) != point_.size())
+        status = Status::singular_position;
     if (status != Status::success) return status;
     store_state(t, motion);
     loop_.count_cut_step(t);
