@@ -1,7 +1,7 @@
 """Kinks on the way of an embedded code: places where a force loses smoothness, such as the foot of a bump.
 
-A code that steps over one has seen too much of what lies behind it, or nothing of what lies between two. Its step is given
-up and taken again with the kink as the end of the stretch; from there the code starts anew.
+A code that steps over one has seen too much of what lies behind it, or nothing of what lies between two. Its step is
+given up and taken again with the kink as the end of the stretch; from there the code starts anew.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class KinkWatch:
         self.sides = np.where(np.abs(values) < NEAR, 0.0, np.sign(values))
 
     def find(self, t_0: float, t_1: float, position: Callable[[float], Array]) -> float | None:
-        """Time of the first kink crossed from t_0 to t_1, by bisection on the positions of the step; None without one."""
+        """Time of the first kink crossed from t_0 to t_1, on the positions of the step; None without one."""
         values = self.calc(position(t_1))
         crossed = np.flatnonzero((self.sides != 0.0) & (np.sign(values) == -self.sides))
         times = []
