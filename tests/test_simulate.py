@@ -11,7 +11,8 @@ import pytest
 
 import linkwork as lw
 from linkwork.hooks import State
-from linkwork.simulate import InputError, find_jumps
+from linkwork.run_warnings import find_jumps
+from linkwork.simulate import InputError
 from linkwork.states import States
 from linkwork.status import STATUS_NAMES, build_status
 
