@@ -58,6 +58,13 @@ template <int P> struct GeneralInverse {
         for (int k = 1; k < P; ++k) sum = add_product(sum, load(inverse + k * lanes), z[k]);
         return sum;
     }
+    // the same for eight right sides at once: one per lane, a Lanes per scalar
+    void times_wide(const Lanes* z, Lanes* y) const {
+        for (int r = 0; r < P; ++r) {
+            y[r] = z[0] * inverse[r];
+            for (int k = 1; k < P; ++k) y[r] = add_product(y[r], z[k], inverse[k * lanes + r]);
+        }
+    }
 };
 
 // diag(1/m I, inertia^-1) of a leaf
@@ -79,6 +86,7 @@ struct RigidInverse {
         y[5] = w[2] * z[3] + w[4] * z[4] + w[5] * z[5];
         return load(y);
     }
+    void times_wide(const Lanes* z, Lanes* y) const { right_multiply(z, y); } // the matrix is symmetric
 };
 
 // diagonal of a planar body or a point
@@ -92,6 +100,7 @@ struct DiagonalInverse {
         for (int c = 0; c < 3; ++c) y[c] = inverse[c] * z[c];
         return load(y);
     }
+    void times_wide(const Lanes* z, Lanes* y) const { right_multiply(z, y); }
 };
 
 template <int P, class Inverse> inline void update_neighbours(const Inverse& inverse, const Border* border, int borders,
@@ -140,6 +149,42 @@ template <int P, class Inverse> inline void solve_backward(const Inverse& invers
     alignas(64) double product[lanes];
     store(product, sum_each(sum));
     store(z, load(z) + inverse.times(product) * -1.0);
+}
+
+// Both sweeps for eight right sides at once: vectors hold eight numbers per scalar, tiles are read number by number.
+template <int P, class Inverse>
+inline void solve_forward_wide(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
+                               double* wide) {
+    Lanes in[P], y[P];
+    for (int c = 0; c < P; ++c) in[c] = load(z + c * lanes);
+    inverse.times_wide(in, y);
+    for (int c = 0; c < P; ++c) store(z + c * lanes, y[c]);
+    for (int i = 0; i < borders; ++i) {
+        const double* tile = arena + border[i].tile;
+        double* other = wide + border[i].vector * lanes;
+        for (int r = border[i].begin; r < border[i].end; ++r) {
+            Lanes sum = load(other + r * lanes);
+            for (int c = 0; c < P; ++c) sum = subtract_product(sum, y[c], tile[c * lanes + r]);
+            store(other + r * lanes, sum);
+        }
+    }
+}
+template <int P, class Inverse>
+inline void solve_backward_wide(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
+                                const double* wide) {
+    if (borders == 0) return;
+    Lanes sum[P], y[P];
+    for (int c = 0; c < P; ++c) sum[c] = broadcast(0.0);
+    for (int i = 0; i < borders; ++i) {
+        const double* tile = arena + border[i].tile;
+        const double* other = wide + border[i].vector * lanes;
+        for (int r = border[i].begin; r < border[i].end; ++r) {
+            const Lanes v = load(other + r * lanes);
+            for (int c = 0; c < P; ++c) sum[c] = add_product(sum[c], v, tile[c * lanes + r]);
+        }
+    }
+    inverse.times_wide(sum, y);
+    for (int c = 0; c < P; ++c) store(z + c * lanes, load(z + c * lanes) + y[c] * -1.0);
 }
 
 } // namespace linkwork

@@ -12,7 +12,6 @@ namespace linkwork {
 namespace {
 
 constexpr double sound = 1e-2;     // rows may keep this part of J D^-1 J^T, now or after their pivots have decayed
-constexpr int batch = 6;           // right sides solved side by side
 constexpr double hopeless = 1e-9;  // rows that keep less even in the best order: the pivoting fallback does better
 constexpr double exact = 1e-12;    // backward error at which an order is taken without looking further
 constexpr double refinable = 1e-6; // backward error that one step of refinement makes exact
@@ -133,7 +132,8 @@ private:
     void note_active(const double* active);
     void allocate();
     const double* keep_jacobian(const double* jacobian);
-    void solve_batch(double* x, double* y, int count);
+    void solve_once(double* x, double* y);
+    void solve_wide(double* x, double* y, int count);
     void run(const double* jacobian);
     bool try_order(const double* jacobian, const EliminationRule& rule);
     double find_backward_error(const double* jacobian);
@@ -145,6 +145,7 @@ private:
     Program program_;
     Arena arena_;                         // tiles
     Arena vector_;                        // right side and solution, by lanes
+    Arena wide_;                       // eight right sides, by scalars
     Arena unit_;                          // -1 where a row is inactive, by lanes
     Arena pivots_, inverse_reference_;    // of all general pivots: last ones, and 1 / those at analysis
     std::vector<double> active_, masked_; // masked: J with inactive rows zero
@@ -223,7 +224,8 @@ double Topology::find_backward_error(const double* jacobian) {
 
 void Topology::allocate() {
     arena_.resize(program_.arena_size);
-    vector_.resize(batch * program_.vector_size);
+    vector_.resize(program_.vector_size);
+    wide_.resize(lanes * program_.vector_size);
     unit_.resize(program_.vector_size);
     pivots_.resize(program_.general * lanes);
     inverse_reference_.resize(program_.general * lanes);
@@ -311,50 +313,43 @@ bool Topology::fall_back(const double* jacobian, const double* active) {
 
 void Topology::solve(double* x, double* y) {
     if (fallen_back_) return fallback_->solve(x, y);
-    if (!refine_) return solve_batch(x, y, 1);
+    if (!refine_) return solve_once(x, y);
     std::copy_n(x, pattern_.nv, f_.data());
     std::copy_n(y, pattern_.rows, g_.data());
-    solve_batch(x, y, 1);
+    solve_once(x, y);
     subtract_product(pattern_, masked_.data(), active_.data(), x, y, f_.data(), g_.data());
-    solve_batch(f_.data(), g_.data(), 1);
+    solve_once(f_.data(), g_.data());
     for (int i = 0; i < pattern_.nv; ++i) x[i] += f_[i];
     for (int i = 0; i < pattern_.rows; ++i) y[i] += g_[i];
 }
 
 void Topology::solve_many(double* x, double* y, int count) {
     if (fallen_back_) return fallback_->solve_many(x, y, count);
-    const auto at = [](double* first, int row, int length) {
-        return first + static_cast<std::ptrdiff_t>(row) * length;
-    };
-    const int step = refine_ ? 1 : batch;
-    for (int i = 0; i < count; i += step) {
-        double *xi = at(x, i, pattern_.nv), *yi = at(y, i, pattern_.rows);
-        refine_ ? solve(xi, yi) : solve_batch(xi, yi, std::min(batch, count - i));
+    const auto at = [](double* first, int k, int length) { return first + static_cast<std::ptrdiff_t>(k) * length; };
+    const int step = refine_ ? 1 : lanes;
+    for (int k = 0; k < count; k += step) {
+        double *xk = at(x, k, pattern_.nv), *yk = at(y, k, pattern_.rows);
+        refine_ ? solve(xk, yk) : solve_wide(xk, yk, std::min(lanes, count - k));
     }
 }
 
-// Up to `batch` right sides side by side: what one waits for, another can use the time of.
-void Topology::solve_batch(double* x, double* y, int count) {
+void Topology::solve_once(double* x, double* y) {
+    double* vector = vector_.data();
     const double* arena = arena_.data();
     const double* constants = program_.constants.data();
-    const int size = program_.vector_size, nv = pattern_.nv, rows = pattern_.rows;
 
     // right side to lanes, forward, backward, and back
     const int *velocity = program_.lane_of_velocity.data(), *row = program_.lane_of_row.data();
-    for (int k = 0; k < count; ++k) {
-        double* vector = vector_.data() + k * size;
-        for (int i = 0; i < nv; ++i) vector[velocity[i]] = x[k * nv + i];
-        for (int i = 0; i < rows; ++i) vector[row[i]] = y[k * rows + i];
-        if (!all_active_)
-            for (int i = 0; i < rows; ++i)
-                if (active_[i] == 0.0) vector[row[i]] = 0.0;
-    }
+    for (int i = 0; i < pattern_.nv; ++i) vector[velocity[i]] = x[i];
+    for (int i = 0; i < pattern_.rows; ++i) vector[row[i]] = y[i];
+    if (!all_active_)
+        for (int i = 0; i < pattern_.rows; ++i)
+            if (active_[i] == 0.0) vector[row[i]] = 0.0;
     const Border* border = program_.borders.data();
-    double* z = vector_.data();
+    double* z = vector;
     for (const Pivot& pivot : program_.pivots) {
         with_inverse(pivot, arena, constants, [&]<int P>(const auto& inverse) {
-            for (int k = 0; k < count; ++k)
-                solve_forward<P>(inverse, border, pivot.borders, arena, z + k * size, vector_.data() + k * size);
+            solve_forward<P>(inverse, border, pivot.borders, arena, z, vector);
         });
         border += pivot.borders;
         z += lanes;
@@ -363,14 +358,45 @@ void Topology::solve_batch(double* x, double* y, int count) {
         border -= pivot->borders;
         z -= lanes;
         with_inverse(*pivot, arena, constants, [&]<int P>(const auto& inverse) {
-            for (int k = 0; k < count; ++k)
-                solve_backward<P>(inverse, border, pivot->borders, arena, z + k * size, vector_.data() + k * size);
+            solve_backward<P>(inverse, border, pivot->borders, arena, z, vector);
+        });
+    }
+    for (int i = 0; i < pattern_.nv; ++i) x[i] = vector[velocity[i]];
+    for (int i = 0; i < pattern_.rows; ++i) y[i] = vector[row[i]];
+}
+
+// Up to eight right sides, one per lane.
+void Topology::solve_wide(double* x, double* y, int count) {
+    double* wide = wide_.data();
+    const double* arena = arena_.data();
+    const double* constants = program_.constants.data();
+    const int nv = pattern_.nv, rows = pattern_.rows;
+
+    const int *velocity = program_.lane_of_velocity.data(), *row = program_.lane_of_row.data();
+    for (int i = 0; i < nv; ++i)
+        for (int k = 0; k < lanes; ++k) wide[velocity[i] * lanes + k] = k < count ? x[k * nv + i] : 0.0;
+    for (int i = 0; i < rows; ++i)
+        for (int k = 0; k < lanes; ++k)
+            wide[row[i] * lanes + k] = k < count && active_[i] != 0.0 ? y[k * rows + i] : 0.0;
+    const Border* border = program_.borders.data();
+    double* z = wide;
+    for (const Pivot& pivot : program_.pivots) {
+        with_inverse(pivot, arena, constants, [&]<int P>(const auto& inverse) {
+            solve_forward_wide<P>(inverse, border, pivot.borders, arena, z, wide);
+        });
+        border += pivot.borders;
+        z += lanes * lanes;
+    }
+    for (auto pivot = program_.pivots.rbegin(); pivot != program_.pivots.rend(); ++pivot) {
+        border -= pivot->borders;
+        z -= lanes * lanes;
+        with_inverse(*pivot, arena, constants, [&]<int P>(const auto& inverse) {
+            solve_backward_wide<P>(inverse, border, pivot->borders, arena, z, wide);
         });
     }
     for (int k = 0; k < count; ++k) {
-        const double* vector = vector_.data() + k * size;
-        for (int i = 0; i < nv; ++i) x[k * nv + i] = vector[velocity[i]];
-        for (int i = 0; i < rows; ++i) y[k * rows + i] = vector[row[i]];
+        for (int i = 0; i < nv; ++i) x[k * nv + i] = wide[velocity[i] * lanes + k];
+        for (int i = 0; i < rows; ++i) y[k * rows + i] = wide[row[i] * lanes + k];
     }
 }
 
