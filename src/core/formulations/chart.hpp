@@ -90,6 +90,7 @@ public:
         const Status status = reduced.calc(linearized_time, *this, engine, count, whole.J1, whole.J2);
         return status == Status::success ? whole.fill_jacobian(*this, J) : status;
     }
+    bool depends_on_time() const final { return linkwork::depends_on_time(tables); }
     Status factor(double c) final { return factor_by(c, real_c); }
     Status factor(std::complex<double> c) final { return factor_by(c, complex_c); }
     void solve(double* r) final { in_descriptor_form() ? solve_descriptor(real_c, r) : implicit.solve(*this, r); }

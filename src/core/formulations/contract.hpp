@@ -43,6 +43,8 @@ struct Implicit : Ode {
     // Makes c I - J ready to be solved with; the real and the complex one are kept side by side (radau5 needs both).
     virtual Status factor(double c) = 0;
     virtual Status factor(std::complex<double> c) = 0;
+    // Whether f depends on t by itself; rodas needs f_t and is spared a difference quotient where it is zero.
+    virtual bool depends_on_time() const = 0;
     // r := (c I - J)^-1 r
     virtual void solve(double* r) = 0;
     virtual void solve(std::complex<double>* r) = 0;

@@ -46,6 +46,7 @@ public:
         return implicit.calc_differences(*this, t, x);
     }
     Status fill_jacobian(double* J) override { return implicit.fill_jacobian(*this, J); }
+    bool depends_on_time() const override { return linkwork::depends_on_time(tables); }
     Status factor(double c) override { return implicit.factor(c); }
     Status factor(std::complex<double> c) override { return implicit.factor(c); }
     void solve(double* r) override { implicit.solve(*this, r); }

@@ -22,6 +22,7 @@ struct FunctionOde final : Implicit {
     Status calc_linearization(double t, const double* x) override;
     Status factor(double c) override { return solver.factor(c); }
     Status factor(std::complex<double> c) override { return solver.factor(c); }
+    bool depends_on_time() const override { return true; }
     void solve(double* r) override { solver.solve(*this, r); }
     void solve(std::complex<double>* r) override { solver.solve(*this, r); }
 

@@ -178,6 +178,11 @@ Attempt Rodas::attempt(Implicit& ode, double h, bool fixed) {
 Status Rodas::prepare(Implicit& ode) {
     Status status = linearization_.prepare(ode, t_, x_.data(), 1 / (h_ * gamma));
     if (slope_known_ || status != Status::success) return status;
+    if (!ode.depends_on_time()) {
+        std::fill(slope_.begin(), slope_.end(), 0.0);
+        slope_known_ = true;
+        return status;
+    }
     const double step = std::max(1e-6 * std::abs(h_), 1e-12 * std::abs(t_)), t = t_ + std::copysign(step, h_);
     status = ode.calc_rate(t, x_.data(), slope_.data());
     for (int i = 0; i < size_; ++i) slope_[i] = (slope_[i] - rate_[i]) / (t - t_);

@@ -140,6 +140,13 @@ void finish_tables(Tables& tables) {
         tables.jacobian_size = std::max(tables.jacobian_size, p.offset + 6 * tables.blocks[p.block].rows);
 }
 
+bool depends_on_time(const Tables& tables) {
+    const auto any = [](const auto& records, auto&& test) { return std::any_of(records.begin(), records.end(), test); };
+    return !tables.user_forces.empty() || any(tables.rows, [](const Row& r) { return r.function >= 0; }) ||
+           any(tables.coordinate_forces, [](const CoordinateForce& f) { return f.function >= 0; }) ||
+           any(tables.loads, [](const Load& f) { return f.function[0] >= 0 || f.function[1] >= 0 || f.function[2] >= 0; });
+}
+
 Workspace::Workspace(const Tables& tables)
     : memory(tables.memory_size), active(tables.rows_count, 1.0), pose(tables.bodies.size()), phi(tables.rows_count),
       jacobian(tables.jacobian_size), twist(tables.bodies.size()), target(tables.rows_count), gamma(tables.rows_count),

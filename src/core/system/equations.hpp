@@ -16,6 +16,9 @@ namespace linkwork {
 // Fills the derived fields of the tables (sizes, ranges per kind) once they are loaded.
 void finish_tables(Tables& tables);
 
+// Whether time may appear in the equations by itself: drivers, loads and laws that are functions, forces of the user.
+bool depends_on_time(const Tables& tables);
+
 void set_position(const Tables& tables, const double* q, Workspace& w);     // pose
 void set_velocity(const Tables& tables, const double* v, Workspace& w);     // twist
 void calc_constraints(const Tables& tables, double t, Workspace& w);        // phi

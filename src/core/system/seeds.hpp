@@ -64,4 +64,18 @@ inline Pose<Second> displaced_along(const Pose<Second>& pose, const Twist<double
     return displace(pose, dr, dp);
 }
 
+// One body in all the roles it plays in elements: fixed, displaced or moving faster as body a (0) or body b (1).
+struct BodySeeds {
+    Pose<First> fixed, displaced[2];
+    Twist<First> constant, faster[2];
+};
+inline void fill_seeds(const Pose<double>& pose, const Twist<double>& twist, BodySeeds& s) {
+    s.fixed = widen<First>(pose);
+    s.constant = widen<First>(twist);
+    for (const int role : {0, 1}) {
+        s.displaced[role] = seeded_pose<First>(pose, 6 * role);
+        s.faster[role] = seeded_twist(twist, 6 * role);
+    }
+}
+
 } // namespace linkwork

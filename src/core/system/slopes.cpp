@@ -108,8 +108,9 @@ struct SlopeSweep {
 
     template <class P> void add_scalar(const Primitive& p, const Slopes::Four& four) {
         const double memory = p.memory >= 0 ? w.memory[p.memory] : 0.0, c = p.coefficient;
-        const auto pose_a = seeded_pose<First>(w.pose[p.body_a], 0), pose_b = seeded_pose<First>(w.pose[p.body_b], 6);
-        const auto u = widen<First>(w.twist[p.body_a]), v = widen<First>(w.twist[p.body_b]);
+        const BodySeeds &seed_a = s.seeds[p.body_a], &seed_b = s.seeds[p.body_b];
+        const auto &pose_a = seed_a.displaced[0], &pose_b = seed_b.displaced[1];
+        const auto &u = seed_a.constant, &v = seed_b.constant;
         Features<First> X, g, U;
         SpatialRow<First> row_a, row_b;
         calc_features<P>(p, pose_a, pose_b, X);
@@ -127,8 +128,8 @@ struct SlopeSweep {
         add_row_slopes(p, p.row, bias.slope, -c, s.G);
 
         // velocities seeded at the fixed pose
-        const auto a0 = widen<First>(w.pose[p.body_a]), b0 = widen<First>(w.pose[p.body_b]);
-        const auto u1 = seeded_twist(w.twist[p.body_a], 0), v1 = seeded_twist(w.twist[p.body_b], 6);
+        const auto &a0 = seed_a.fixed, &b0 = seed_b.fixed;
+        const auto &u1 = seed_a.faster[0], &v1 = seed_b.faster[1];
         calc_features<P>(p, a0, b0, X);
         P::gradient(tables, p, X, memory, g);
         calc_feature_rates<P>(p, a0, u1, b0, v1, U);
@@ -177,10 +178,11 @@ struct SlopeSweep {
     // f_q and f_v of an element on two bodies
     template <class Calc> void add_force(int body_a, int body_b, const Slopes::Four& four, Calc&& calc) {
         for (const bool velocity : {false, true}) {
-            const auto pose_a = velocity ? widen<First>(w.pose[body_a]) : seeded_pose<First>(w.pose[body_a], 0);
-            const auto pose_b = velocity ? widen<First>(w.pose[body_b]) : seeded_pose<First>(w.pose[body_b], 6);
-            const auto u = velocity ? seeded_twist(w.twist[body_a], 0) : widen<First>(w.twist[body_a]);
-            const auto v = velocity ? seeded_twist(w.twist[body_b], 6) : widen<First>(w.twist[body_b]);
+            const BodySeeds &seed_a = s.seeds[body_a], &seed_b = s.seeds[body_b];
+            const auto& pose_a = velocity ? seed_a.fixed : seed_a.displaced[0];
+            const auto& pose_b = velocity ? seed_b.fixed : seed_b.displaced[1];
+            const auto& u = velocity ? seed_a.faster[0] : seed_a.constant;
+            const auto& v = velocity ? seed_b.faster[1] : seed_b.constant;
             Wrench<First> wrench_a{}, wrench_b{};
             calc(pose_a, u, pose_b, v, wrench_a, wrench_b);
             auto& target = velocity ? s.C : s.K;
@@ -257,6 +259,8 @@ struct SlopeSweep {
 void Slopes::calc(const Tables& tables, double t, const Workspace& w) {
     for (auto* values : {&Jv_q, &G, &H, &K, &C}) std::fill(values->begin(), values->end(), 0.0);
     for (std::size_t i = 0; i < tables.bodies.size(); ++i) calc_twist(tables.bodies[i], w.a.data(), accelerations[i]);
+    seeds.resize(tables.bodies.size());
+    for (std::size_t i = 0; i < seeds.size(); ++i) fill_seeds(w.pose[i], w.twist[i], seeds[i]);
     SlopeSweep sweep{tables, w, *this, accelerations};
     sweep.add_constraints();
     sweep.add_forces(t);

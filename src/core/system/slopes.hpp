@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "seeds.hpp"
 #include "tables.hpp"
 #include "workspace.hpp"
 
@@ -56,6 +57,7 @@ private:
     std::vector<Coupling> couplings;
     std::map<std::pair<int, int>, int> offset_of; // of the block (a, b); looked at while building
     std::vector<Twist<double>> accelerations;     // spatial, per body
+    std::vector<BodySeeds> seeds;                 // per body, at the state of the last calc
     int block_size = 0;                           // of all blocks so far
     std::vector<int> first_v, count_v;            // per body
     std::vector<Four> of_primitive, of_coordinate_force, of_bushing;
