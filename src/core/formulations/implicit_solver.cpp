@@ -89,7 +89,10 @@ template <class Scalar> bool ImplicitSolver::is_regular(const Eigen::PartialPivL
 Status ImplicitSolver::factor(double c) {
     c_ = c;
     if (mode_ == Mode::krylov) return Status::success;
-    real_ = second_order_ ? Matrix(-c * J2 - J1) : Matrix(-J);
+    if (second_order_)
+        real_ = -c * J2 - J1;
+    else
+        real_ = -J;
     real_.diagonal().array() += second_order_ ? c * c : c;
     lu_.compute(real_);
     return is_regular<double>(lu_) ? Status::success : Status::not_finite;

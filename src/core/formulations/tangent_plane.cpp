@@ -145,7 +145,13 @@ private:
             for (int i = 0; i < n; ++i) projected(i, j) = d[i];
             calc_chart_rate(d.data(), turned.col(j).data());
         }
-        tangents = turned.transpose().partialPivLu().solve(projected.transpose()).transpose();
+        // columns times the inverse of `turned`: its transpose is solved with
+        transposed.compute(turned.transpose());
+        wide.resize(count, n);
+        for (int i = 0; i < count; ++i) wide.row(transposed.permutationP().indices()[i]) = projected.col(i).transpose();
+        transposed.matrixLU().triangularView<Eigen::UnitLower>().solveInPlace(wide);
+        transposed.matrixLU().triangularView<Eigen::Upper>().solveInPlace(wide);
+        tangents = wide.transpose();
         std::copy_n(tangents.data(), tangents.size(), columns);
         return tangents.allFinite() ? Status::success : Status::singular_position;
     }
@@ -314,7 +320,8 @@ private:
     std::vector<double> basis, length; // V, column-major nv x count, and the lengths S of its columns
     std::vector<double> xi, xi_rate, d, f, g, chart;
     std::vector<double> chart_rate, moved_xi;
-    Eigen::MatrixXd projected, turned, tangents; // nv x count, count x count, nv x count
+    Eigen::MatrixXd projected, turned, wide, tangents; // nv x count, count x count, count x nv, nv x count
+    Eigen::PartialPivLU<Eigen::MatrixXd> transposed;
     double worst_contraction = 0;
 };
 
