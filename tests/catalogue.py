@@ -18,9 +18,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from elements import ELEMENTS, build_everything
-
 import linkwork as lw
+from elements import ELEMENTS, build_everything
 
 
 @dataclass(frozen=True)

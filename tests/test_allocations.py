@@ -81,7 +81,7 @@ int posix_memalign(void **p, size_t a, size_t n) {
 }
 """
 
-# runs every method with N and 4 N fixed steps over the same short time; prints the allocations and what may explain them
+# Runs every method with N and 4 N fixed steps over the same short time; prints allocations and what may explain them.
 RUNNER = r"""
 import ctypes, json, sys
 import linkwork as lw
@@ -115,8 +115,8 @@ print(json.dumps(out))
 
 PAIRS = [f"{formulation}/{integrator}" for formulation, pairs in LEGAL.items() for integrator in pairs
          if integrator not in EMBEDDED]  # fmt: skip
-# The five arrays of the record grow in pieces of a megabyte or by doubling (driver.cpp, grow); 200 states of the vehicle
-# fit into the first pieces.
+# The five arrays of the record grow in pieces of a megabyte or by doubling (driver.cpp, grow); 200 states of the
+# vehicle fit into the first pieces.
 RECORD = 10
 
 

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from catalogue import MACHINES, Case, list_machines, name_of
 
 import linkwork as lw
+from catalogue import MACHINES, Case, list_machines, name_of
 from linkwork.methods import FORMULATIONS, LEGAL
 
 EXPLICIT = ("dopri5", "dop853", "adams")

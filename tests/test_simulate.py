@@ -189,7 +189,7 @@ def test_events_are_records_and_a_single_one_needs_no_list() -> None:
     model = build_pendulum()
     top = lw.Event("low", "arm.position.y", direction=0)
     assert model.simulate(0.1, events=top).status.success
-    with pytest.raises(lw.LinkworkError, match="events has 'arm.position.y'; give records such as Event"):
+    with pytest.raises(lw.LinkworkError, match=r"events has 'arm.position.y'; give records such as Event"):
         model.simulate(0.1, events="arm.position.y")
 
 

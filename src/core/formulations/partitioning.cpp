@@ -201,6 +201,13 @@ private:
     }
     Status calc_tangents(double* tangents) override {
         const std::size_t m = g.size();
+        // what the slopes of all columns share: e' and e'' of the independent parameters
+        first_rate.resize(count), second_rate.resize(count);
+        for (int i = 0; i < count; ++i) {
+            const Vec& w = engine.w.twist[owner[i]].w;
+            first_rate[i] = calc_entry(i, v.data());
+            second_rate[i] = calc_entry(i, engine.w.a.data()) - 0.25 * dot(w, w) * q[independent[i]];
+        }
         many.assign(m * count, 0.0);
         for (int j = 0; j < count; ++j) many[j * m + tables.rows_count + pin_row[j]] = calc_slope(j);
         std::fill_n(tangents, static_cast<std::size_t>(tables.nv) * count, 0.0);
@@ -227,7 +234,7 @@ private:
             if (!is_parameter(i)) continue;
             const double e = q[independent[i]], c = calc_cosine(e);
             out[i] = 2 * calc_turned(i, displacement, engine.w.twist[owner[i]].w) / c +
-                     2 * e * calc_entry(i, v.data()) * calc_entry(i, displacement) / (c * c * c);
+                     2 * e * first_rate[i] * calc_entry(i, displacement) / (c * c * c);
         }
     }
     // e'' = 1/2 G(p)^T w' - 1/4 |w|^2 e and y'' = 2 e''/c + 2 e e'^2/c^3:
@@ -240,8 +247,7 @@ private:
             const Vec& w = engine.w.twist[owner[i]].w;
             const double* turn = u + body.v + 3;
             const double* a = engine.w.a.data() + body.v + 3;
-            const double e = q[independent[i]], e1 = calc_entry(i, v.data());
-            const double e2 = calc_entry(i, engine.w.a.data()) - 0.25 * dot(w, w) * e;
+            const double e = q[independent[i]], e1 = first_rate[i], e2 = second_rate[i];
             const double de = calc_entry(i, displacement), de1 = calc_entry(i, u) + calc_turned(i, displacement, w);
             const double de2 = out[i] + calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) -
                                0.5 * dot(w, Vec{turn[0], turn[1], turn[2]}) * e - 0.25 * dot(w, w) * de;
@@ -382,6 +388,7 @@ private:
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work, many;
     std::vector<double> row_scale, column_scale;
+    std::vector<double> first_rate, second_rate; // e' and e'' at the last linearization
     double condition_at_choice = 0;
     bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
     bool stale = false;        // the factorization belongs to a state that was given up

@@ -6,10 +6,17 @@ namespace linkwork {
 
 namespace {
 
-// to (columns x rows) = from (rows x columns) transposed
-void transpose(const std::vector<double>& from, std::size_t rows, std::size_t columns, std::vector<double>& to) {
-    for (std::size_t i = 0; i < rows; ++i)
-        for (std::size_t j = 0; j < columns; ++j) to[j * rows + i] = from[i * columns + j];
+// Vectors one after the other (n x length) to and from rows of `stride` numbers (length x stride), zeros behind the
+// n-th.
+void spread(const std::vector<double>& vectors, std::size_t n, std::size_t length, std::size_t stride,
+            std::vector<double>& wide) {
+    for (std::size_t j = 0; j < length; ++j)
+        for (std::size_t i = 0; i < stride; ++i) wide[j * stride + i] = i < n ? vectors[i * length + j] : 0.0;
+}
+void gather(const std::vector<double>& wide, std::size_t n, std::size_t length, std::size_t stride, double factor,
+            std::vector<double>& vectors) {
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = 0; j < length; ++j) vectors[i * length + j] = factor * wide[j * stride + i];
 }
 
 } // namespace
@@ -18,8 +25,12 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
                               ImplicitSolver::Matrix& J2) {
     const Tables& tables = engine.tables;
     const std::size_t nv = tables.nv, m = tables.rows_count;
-    for (auto* values : {&d, &u, &b, &wide_d, &wide_u, &force}) values->resize(nv * n);
-    for (auto* values : {&y, &gamma}) values->resize(m * n);
+    const std::size_t stride = (n + 7) / 8 * 8; // whole registers
+    const int columns = static_cast<int>(stride);
+    for (auto* values : {&d, &u, &b}) values->resize(nv * n);
+    for (auto* values : {&wide_d, &wide_u, &force}) values->resize(nv * stride);
+    y.resize(m * n);
+    gamma.resize(m * stride);
     rates.resize(static_cast<std::size_t>(n) * n);
     zero.assign(nv, 0.0);
 
@@ -27,18 +38,17 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
     if (engine.w.user_failed) return Status::user_error;
     const Status status = chart.calc_tangents(d.data());
     if (status != Status::success) return status;
-    transpose(d, n, nv, wide_d);
+    spread(d, n, nv, stride, wide_d);
 
     // u: velocities follow the displacement at constant y'
     std::fill(gamma.begin(), gamma.end(), 0.0);
-    add_jacobian_times(tables, slopes.Jv_q.data(), wide_d.data(), gamma.data(), n);
-    transpose(gamma, m, n, y);
-    for (double& s : y) s = -s;
+    add_jacobian_times(tables, slopes.Jv_q.data(), wide_d.data(), gamma.data(), columns);
+    gather(gamma, n, m, stride, -1.0, y);
     for (int j = 0; j < n; ++j)
         chart.calc_rate_slope(d.data() + j * nv, rates.data() + static_cast<std::size_t>(j) * n);
     for (double& s : rates) s = -s;
     chart.solve_velocity(y.data(), rates.data(), u.data());
-    transpose(u, n, nv, wide_u);
+    spread(u, n, nv, stride, wide_u);
 
     // accelerations answer to displacement and velocity (J1), then to velocity alone (J2)
     const auto solve_columns = [&](bool displaced, ImplicitSolver::Matrix& J) {
@@ -46,14 +56,14 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
         const std::vector<double>& velocity = displaced ? u : d;
         std::fill(force.begin(), force.end(), 0.0);
         std::fill(gamma.begin(), gamma.end(), 0.0);
-        slopes.add_damping_times(wide_velocity.data(), force.data(), n);
-        add_jacobian_times(tables, slopes.H.data(), wide_velocity.data(), gamma.data(), n);
+        slopes.add_damping_times(wide_velocity.data(), force.data(), columns);
+        add_jacobian_times(tables, slopes.H.data(), wide_velocity.data(), gamma.data(), columns);
         if (displaced) {
-            slopes.add_stiffness_times(wide_d.data(), force.data(), n);
-            add_jacobian_times(tables, slopes.G.data(), wide_d.data(), gamma.data(), n);
+            slopes.add_stiffness_times(wide_d.data(), force.data(), columns);
+            add_jacobian_times(tables, slopes.G.data(), wide_d.data(), gamma.data(), columns);
         }
-        transpose(force, nv, n, b);
-        transpose(gamma, m, n, y);
+        gather(force, n, nv, stride, 1.0, b);
+        gather(gamma, n, m, stride, 1.0, y);
         engine.solve_many(b.data(), y.data(), n);
         for (int j = 0; j < n; ++j)
             chart.calc_acceleration_slope(displaced ? d.data() + j * nv : zero.data(), velocity.data() + j * nv,

@@ -39,7 +39,8 @@ public:
 
 private:
     Slopes slopes;
-    // of all n unit displacements: vectors one after the other, and transposed (nv x n, rows x n) for products
+    // of all n unit displacements: vectors one after the other, and side by side in rows of whole registers for
+    // products
     std::vector<double> d, u, b, y, rates, zero;
     std::vector<double> wide_d, wide_u, force, gamma;
 };

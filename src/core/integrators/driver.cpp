@@ -36,12 +36,11 @@ class Runner final : public EventSampler {
 public:
     Runner(Formulation& formulation, Integrator& integrator, const Tables& tables, const DriverOptions& options,
            const Hooks& hooks)
-        : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks),
-          tables_(tables), specs_(build_specs(options, tables)), users_(options.events.size()),
+        : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks), tables_(tables),
+          specs_(build_specs(options, tables)), users_(options.events.size()),
           loop_(formulation, integrator, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
-          rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv),
-          values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
-          sign_(options.t_end < options.t_start ? -1 : 1) {}
+          rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
+          fired_(std::make_unique<bool[]>(specs_.size())), sign_(options.t_end < options.t_start ? -1 : 1) {}
 
     Run run(const double* q, const double* v);
     Status calc_values(double t, double* values) override;

@@ -20,8 +20,8 @@ EventWatch::EventWatch(const std::vector<EventSpec>& events)
     : events_(events), sides_(events.size()), values_(events.size()), sides_trial_(events.size()),
       values_trial_(events.size()), sample_(events.size()), root_sample_(events.size()) {
     crossings_.reserve(4 * events.size());
-    look_inside_ = std::any_of(events.begin(), events.end(),
-                               [](const EventSpec& e) { return e.action != EventAction::restart; });
+    look_inside_ =
+        std::any_of(events.begin(), events.end(), [](const EventSpec& e) { return e.action != EventAction::restart; });
 }
 
 void EventWatch::reset(const double* values, const bool* fired) {

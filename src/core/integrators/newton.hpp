@@ -93,7 +93,7 @@ private:
 class PredictiveControl {
 public:
     PredictiveControl(double shrink, double grow) : least_(1 / grow), most_(1 / shrink) {}
-    void restart() { first_ = true; } // the state jumped; in new coordinates the history of steps stays good
+    void restart() { first_ = true; }        // the state jumped; in new coordinates the history of steps stays good
     bool is_first() const { return first_; } // no step is accepted yet
     // Remembers the error for when this step is accepted. safety: of this step; 0.9 is that of every step.
     double calc_step(double h, double error, double safety);

@@ -109,8 +109,8 @@ private:
     std::vector<double> z_, z_last_; // [stages * size] of the attempted and of the last accepted step
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0;
     std::array<double, stages> eta_{}; // of the iteration of each stage
-    bool guessed_ = true;      // the step is a guess: none is accepted yet, or none since a jump of the state
-    bool predictable_ = false; // a step since `start` is there to be extrapolated
+    bool guessed_ = true;              // the step is a guess: none is accepted yet, or none since a jump of the state
+    bool predictable_ = false;         // a step since `start` is there to be extrapolated
     bool retry_ = false;               // a step from here was attempted before
     bool iteration_failed_ = false;    // so do not trust the extrapolation
 };

@@ -144,7 +144,8 @@ bool depends_on_time(const Tables& tables) {
     const auto any = [](const auto& records, auto&& test) { return std::any_of(records.begin(), records.end(), test); };
     return !tables.user_forces.empty() || any(tables.rows, [](const Row& r) { return r.function >= 0; }) ||
            any(tables.coordinate_forces, [](const CoordinateForce& f) { return f.function >= 0; }) ||
-           any(tables.loads, [](const Load& f) { return f.function[0] >= 0 || f.function[1] >= 0 || f.function[2] >= 0; });
+           any(tables.loads,
+               [](const Load& f) { return f.function[0] >= 0 || f.function[1] >= 0 || f.function[2] >= 0; });
 }
 
 Workspace::Workspace(const Tables& tables)

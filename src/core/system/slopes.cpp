@@ -40,35 +40,44 @@ Slopes::Four Slopes::find_blocks(const Tables& tables, int a, int b) {
     return four;
 }
 
-void Slopes::add_times(const std::vector<double>& blocks, const double* x, double* out, int columns) const {
-    for (const Coupling& c : couplings) {
-        const int rows = count_v[c.a], inner = count_v[c.b];
-        const double* block = blocks.data() + c.offset;
-        for (int r = 0; r < rows; ++r) {
-            double* target = out + (first_v[c.a] + r) * columns;
-            for (int k = 0; k < inner; ++k) {
-                const double s = block[r * inner + k];
-                if (s == 0.0) continue; // most entries are: translations do not turn forces
-                const double* source = x + (first_v[c.b] + k) * columns;
-                for (int j = 0; j < columns; ++j) target[j] += s * source[j];
-            }
+namespace {
+
+// target += row x for several vectors at once: x row-major, `columns` numbers per row. Eight columns stay in registers.
+void add_row_times(const double* row, int inner, const double* x, int columns, double* target) {
+    constexpr int width = 8;
+    int j = 0;
+    for (; j + width <= columns; j += width) {
+        double sum[width];
+        for (int i = 0; i < width; ++i) sum[i] = target[j + i];
+        for (int k = 0; k < inner; ++k) {
+            const double s = row[k];
+            if (s == 0.0) continue; // most entries are: translations do not turn forces
+            const double* source = x + k * columns + j;
+            for (int i = 0; i < width; ++i) sum[i] += s * source[i];
         }
+        for (int i = 0; i < width; ++i) target[j + i] = sum[i];
     }
+    for (int k = 0; k < inner && j < columns; ++k)
+        if (row[k] != 0.0)
+            for (int i = j; i < columns; ++i) target[i] += row[k] * x[k * columns + i];
+}
+
+} // namespace
+
+void Slopes::add_times(const std::vector<double>& blocks, const double* x, double* out, int columns) const {
+    for (const Coupling& c : couplings)
+        for (int r = 0; r < count_v[c.a]; ++r)
+            add_row_times(blocks.data() + c.offset + r * count_v[c.b], count_v[c.b], x + first_v[c.b] * columns,
+                          columns, out + (first_v[c.a] + r) * columns);
 }
 
 void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y, int columns) {
     for (const Part& part : tables.parts) {
         const Body& body = tables.bodies[part.body];
         const Block& block = tables.blocks[part.block];
-        for (int r = 0; r < block.rows; ++r) {
-            const double* row = jacobian + part.offset + r * body.nv;
-            double* target = y + (block.row + r) * columns;
-            for (int k = 0; k < body.nv; ++k) {
-                if (row[k] == 0.0) continue;
-                const double* source = x + (body.v + k) * columns;
-                for (int j = 0; j < columns; ++j) target[j] += row[k] * source[j];
-            }
-        }
+        for (int r = 0; r < block.rows; ++r)
+            add_row_times(jacobian + part.offset + r * body.nv, body.nv, x + body.v * columns, columns,
+                          y + (block.row + r) * columns);
     }
 }
 
@@ -175,20 +184,21 @@ struct SlopeSweep {
         }
     }
 
-    // f_q and f_v of an element on two bodies
+    // f_q of an element on two bodies, by displaced poses; f_v, by faster twists
+    template <class Calc> void add_slope(bool velocity, int body_a, int body_b, const Slopes::Four& four, Calc&& calc) {
+        const BodySeeds &seed_a = s.seeds[body_a], &seed_b = s.seeds[body_b];
+        const auto& pose_a = velocity ? seed_a.fixed : seed_a.displaced[0];
+        const auto& pose_b = velocity ? seed_b.fixed : seed_b.displaced[1];
+        const auto& u = velocity ? seed_a.faster[0] : seed_a.constant;
+        const auto& v = velocity ? seed_b.faster[1] : seed_b.constant;
+        Wrench<First> wrench_a{}, wrench_b{};
+        calc(pose_a, u, pose_b, v, wrench_a, wrench_b);
+        auto& target = velocity ? s.C : s.K;
+        add_block_slopes(body_a, body_b, four, false, wrench_a.force, wrench_a.torque, 1, target);
+        add_block_slopes(body_a, body_b, four, true, wrench_b.force, wrench_b.torque, 1, target);
+    }
     template <class Calc> void add_force(int body_a, int body_b, const Slopes::Four& four, Calc&& calc) {
-        for (const bool velocity : {false, true}) {
-            const BodySeeds &seed_a = s.seeds[body_a], &seed_b = s.seeds[body_b];
-            const auto& pose_a = velocity ? seed_a.fixed : seed_a.displaced[0];
-            const auto& pose_b = velocity ? seed_b.fixed : seed_b.displaced[1];
-            const auto& u = velocity ? seed_a.faster[0] : seed_a.constant;
-            const auto& v = velocity ? seed_b.faster[1] : seed_b.constant;
-            Wrench<First> wrench_a{}, wrench_b{};
-            calc(pose_a, u, pose_b, v, wrench_a, wrench_b);
-            auto& target = velocity ? s.C : s.K;
-            add_block_slopes(body_a, body_b, four, false, wrench_a.force, wrench_a.torque, 1, target);
-            add_block_slopes(body_a, body_b, four, true, wrench_b.force, wrench_b.torque, 1, target);
-        }
+        for (const bool velocity : {false, true}) add_slope(velocity, body_a, body_b, four, calc);
     }
     template <class Calc> void add_single_force(int body, Calc&& calc) {
         // the second body of the pair is the ground, which owns no columns
@@ -197,6 +207,32 @@ struct SlopeSweep {
                   [&](const auto& pose, const auto& u, const auto&, const auto&, auto& wrench, auto&) {
                       calc(pose, u, wrench);
                   });
+    }
+
+    // A force -h(t, s, s') along a coordinate with row J: f_v = -h_s' J^T J, since s' = J v.
+    template <class P> void add_damping(const CoordinateForce& f, double t, double memory, const Slopes::Four& four) {
+        using Single = Dual<double, 1>;
+        const int a_ = f.coordinate.body_a, b_ = f.coordinate.body_b;
+        Features<double> X, g;
+        SpatialRow<double> rows[2];
+        calc_features<P>(f.coordinate, w.pose[a_], w.pose[b_], X);
+        P::gradient(tables, f.coordinate, X, memory, g);
+        calc_rows<P>(f.coordinate, w.pose[a_], w.pose[b_], g, rows[0], rows[1]);
+        Single rate(calc_power(rows[0], w.twist[a_]) + calc_power(rows[1], w.twist[b_]));
+        rate.slope[0] = 1;
+        const Single length(P::value(tables, f.coordinate, X, memory));
+        const double slope = calc_coordinate_law(tables, f, Single(t), length, rate).slope[0];
+        if (slope == 0.0) return;
+        double own[2][6] = {};
+        add_row(tables.bodies[a_], rows[0].force, rows[0].torque, own[0]);
+        add_row(tables.bodies[b_], rows[1].force, rows[1].torque, own[1]);
+        for (const int p : {0, 1})
+            for (const int q : {0, 1}) {
+                const int rows_count = tables.bodies[p ? b_ : a_].nv, columns = tables.bodies[q ? b_ : a_].nv;
+                double* block = s.C.data() + four[2 * p + q];
+                for (int i = 0; i < rows_count; ++i)
+                    for (int j = 0; j < columns; ++j) block[i * columns + j] -= slope * own[p][i] * own[q][j];
+            }
     }
 
     // -(w x J w): derivative with respect to w, e x J w + w x J e, in closed form
@@ -233,7 +269,8 @@ struct SlopeSweep {
             for (int i = tables.coordinate_force_first[P::kind]; i < tables.coordinate_force_first[P::kind + 1]; ++i) {
                 const CoordinateForce& f = tables.coordinate_forces[i];
                 const double memory = f.coordinate.memory >= 0 ? w.memory[f.coordinate.memory] : 0.0;
-                add_force(f.coordinate.body_a, f.coordinate.body_b, s.of_coordinate_force[i],
+                add_damping<P>(f, t, memory, s.of_coordinate_force[i]);
+                add_slope(false, f.coordinate.body_a, f.coordinate.body_b, s.of_coordinate_force[i],
                           [&](const auto& a, const auto& u, const auto& b, const auto& v, auto& wa, auto& wb) {
                               calc_coordinate_force<P>(tables, f, time, memory, a, u, b, v, wa, wb);
                           });

@@ -152,9 +152,9 @@ template <int P, class Inverse> inline void solve_backward(const Inverse& invers
 }
 
 // Both sweeps for eight right sides at once: vectors hold eight numbers per scalar, tiles are read number by number.
-template <int P, class Inverse>
-inline void solve_forward_wide(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
-                               double* wide) {
+template <int P, class Inverse> inline void solve_forward_wide(const Inverse& inverse, const Border* border,
+                                                               int borders, const double* arena, double* z,
+                                                               double* wide) {
     Lanes in[P], y[P];
     for (int c = 0; c < P; ++c) in[c] = load(z + c * lanes);
     inverse.times_wide(in, y);
@@ -169,9 +169,9 @@ inline void solve_forward_wide(const Inverse& inverse, const Border* border, int
         }
     }
 }
-template <int P, class Inverse>
-inline void solve_backward_wide(const Inverse& inverse, const Border* border, int borders, const double* arena, double* z,
-                                const double* wide) {
+template <int P, class Inverse> inline void solve_backward_wide(const Inverse& inverse, const Border* border,
+                                                                int borders, const double* arena, double* z,
+                                                                const double* wide) {
     if (borders == 0) return;
     Lanes sum[P], y[P];
     for (int c = 0; c < P; ++c) sum[c] = broadcast(0.0);

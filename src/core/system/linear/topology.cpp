@@ -145,7 +145,7 @@ private:
     Program program_;
     Arena arena_;                         // tiles
     Arena vector_;                        // right side and solution, by lanes
-    Arena wide_;                       // eight right sides, by scalars
+    Arena wide_;                          // eight right sides, by scalars
     Arena unit_;                          // -1 where a row is inactive, by lanes
     Arena pivots_, inverse_reference_;    // of all general pivots: last ones, and 1 / those at analysis
     std::vector<double> active_, masked_; // masked: J with inactive rows zero
