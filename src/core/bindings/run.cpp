@@ -124,27 +124,17 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     auto formulation = build_formulation(formulation_name, tables, read_formulation_options(formulation_options));
     std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
     const DriverOptions options = read_driver_options(driver_options);
-    const IntegratorOptions integrator_options = read_integrator_options(driver_options);
+    const IntegratorChoice choice{integrator_name, rtol, atol_position, atol_velocity,
+                                  read_integrator_options(driver_options)};
     PythonHooks python{hooks, tables.nq, tables.nv};
     system.exception = nb::none();
 
-    // the size of x and the kinds of its entries are known once the formulation has chosen its coordinates
-    std::vector<double> x(2 * (tables.nq + tables.nv));
     Run out;
-    IntegratorFacts spent;
     {
         nb::gil_scoped_release release;
-        out.status = formulation->start(options.t_start, q.data(), v.data(), x.data());
-        if (out.status == Status::success) {
-            std::vector<int> kinds(formulation->size());
-            formulation->fill_kinds(kinds.data());
-            Tolerances tolerances{rtol, {}};
-            for (const int kind : kinds) tolerances.atol.push_back(kind == 0 ? atol_position : atol_velocity);
-            auto integrator = build_integrator(integrator_name, formulation->size(), tolerances, integrator_options);
-            out = run(*formulation, *integrator, tables, q.data(), v.data(), options, python.table());
-            spent = integrator->facts();
-        }
+        out = run(*formulation, choice, tables, q.data(), v.data(), options, python.table());
     }
+    const IntegratorFacts& spent = out.spent;
     if (!python.exception.is_none() || !system.exception.is_none()) out.status = Status::user_error;
 
     nb::dict result, statistics;

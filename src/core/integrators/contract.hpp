@@ -40,6 +40,11 @@ struct IntegratorFacts {           // of implicit methods, over the whole run
     long factorizations = 0;       // c I - J made ready to solve with; radau5's pair counts once
     long iterations = 0;           // Newton corrections: evaluations with a solution each; of radau5 three evaluations
     long convergence_failures = 0; // attempts given up because the iteration did not converge
+    IntegratorFacts& operator+=(const IntegratorFacts& other) {
+        linearizations += other.linearizations, factorizations += other.factorizations;
+        iterations += other.iterations, convergence_failures += other.convergence_failures;
+        return *this;
+    }
 };
 
 struct Integrator {
@@ -66,9 +71,20 @@ struct Integrator {
     virtual IntegratorFacts facts() const { return {}; }
 };
 
+// Which integrator a run uses, and with what: all it takes to build one for the x of a formulation. An integrator is
+// built for one size of x. When x changes its size (constraints are switched on or off), or a run goes on with another
+// method, the driver builds a new one and hands it to the step loop; the counts of the old one are kept.
+struct IntegratorChoice {
+    std::string name;
+    double rtol = 1e-6, atol_position = 1e-6, atol_velocity = 1e-6;
+    IntegratorOptions options;
+};
+
 // name: "dopri5", "dop853", "adams"; "sdirk4", "radau5", "rodas", "bdf". Throws std::invalid_argument for a name, a
 // variant or an order that does not exist.
 std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
                                              const IntegratorOptions& options = {});
+// The same for the x that the formulation has now: it has to be started.
+std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, const Formulation& formulation);
 
 } // namespace linkwork

@@ -34,13 +34,14 @@ std::vector<EventSpec> build_specs(const DriverOptions& options, const Tables& t
 
 class Runner final : public EventSampler {
 public:
-    Runner(Formulation& formulation, Integrator& integrator, const Tables& tables, const DriverOptions& options,
+    Runner(Formulation& formulation, const IntegratorChoice& choice, const Tables& tables, const DriverOptions& options,
            const Hooks& hooks)
-        : formulation_(formulation), integrator_(integrator), options_(options), hooks_(hooks), tables_(tables),
+        : formulation_(formulation), choice_(choice), options_(options), hooks_(hooks), tables_(tables),
           specs_(build_specs(options, tables)), users_(options.events.size()),
-          loop_(formulation, integrator, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
-          rows_(tables.rows_count), point_(formulation.size()), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
-          fired_(std::make_unique<bool[]>(specs_.size())), sign_(options.t_end < options.t_start ? -1 : 1) {}
+          loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
+          rows_(tables.rows_count), point_(2 * (tables.nq + tables.nv + tables.rows_count)), q_(tables.nq),
+          v_(tables.nv), values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
+          sign_(options.t_end < options.t_start ? -1 : 1) {}
 
     Run run(const double* q, const double* v);
     Status calc_values(double t, double* values) override;
@@ -51,6 +52,7 @@ private:
     };
 
     Status open(const double* q, const double* v);
+    void fit_integrator();
     Status advance();
     Status examine(double t, bool& cut);
     Status store_events(double& t_cut, bool& cut);
@@ -68,7 +70,9 @@ private:
     Status restart_at_kink(double t);
 
     Formulation& formulation_;
-    Integrator& integrator_;
+    const IntegratorChoice choice_;
+    std::unique_ptr<Integrator> integrator_; // built for the x of now
+    int size_ = -1;                          // of that x
     const DriverOptions& options_;
     const Hooks& hooks_;
     const Tables& tables_;
@@ -77,7 +81,7 @@ private:
     StepLoop loop_;
     EventWatch watch_;
     const int nq_, nv_, rows_;
-    std::vector<double> point_;  // x between the steps of the integrator
+    std::vector<double> point_;  // x between the steps of the integrator, with room for any size it may take
     std::vector<double> q_, v_;  // handed to the hook that changes the state
     std::vector<double> values_; // of the event functions
     std::unique_ptr<bool[]> fired_;
@@ -129,7 +133,7 @@ Status Runner::store_outputs(double t) {
     for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) < 0; ++next_output_) {
         const double wanted = options_.output[next_output_];
         Motion motion{};
-        Status status = integrator_.interpolate(formulation_, wanted, point_.data());
+        Status status = integrator_->interpolate(formulation_, wanted, point_.data());
         if (status == Status::success) status = formulation_.lift(wanted, point_.data(), motion);
         if (status != Status::success) return status;
         append(result_.output, wanted, motion);
@@ -142,7 +146,7 @@ Status Runner::store_outputs(double t) {
 // ---------------------------------------------------------------------------------------------------------------------
 
 Status Runner::calc_values(double t, double* values) {
-    const Status status = integrator_.interpolate(formulation_, t, point_.data());
+    const Status status = integrator_->interpolate(formulation_, t, point_.data());
     return status == Status::success ? calc_values_at(t, point_.data(), values) : status;
 }
 
@@ -159,7 +163,7 @@ Status Runner::calc_values_at(double t, const double* x, double* values) {
 // Records the crossings of the attempted step up to the first that ends it.
 Status Runner::store_events(double& t_cut, bool& cut) {
     Motion motion{};
-    Status status = calc_values_at(loop_.t_next(), integrator_.candidate(), values_.data());
+    Status status = calc_values_at(loop_.t_next(), integrator_->candidate(), values_.data());
     if (status != Status::success) return status;
     status = watch_.find_crossings(*this, loop_.t(), loop_.t_next(), values_.data());
     if (status != Status::success) return status;
@@ -181,7 +185,7 @@ Status Runner::store_events(double& t_cut, bool& cut) {
         fired_[crossing.event] = true;
         if (kink) continue;
         const double t = cut ? t_cut : crossing.t;
-        status = integrator_.interpolate(formulation_, t, point_.data());
+        status = integrator_->interpolate(formulation_, t, point_.data());
         if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
         if (status != Status::success) return status;
         grow(result_.events, 1), grow(result_.event_q, nq_), grow(result_.event_v, nv_);
@@ -198,9 +202,9 @@ Status Runner::finish_step(bool& repeat) {
     const double t = loop_.t_next(), label = loop_.t_label();
     Change change = Change::none;
     Motion motion{};
-    Status status = formulation_.correct(t, integrator_.candidate(), change);
+    Status status = formulation_.correct(t, integrator_->candidate(), change);
     if (status == Status::success && change != Change::chart)
-        status = formulation_.lift(t, integrator_.candidate(), motion);
+        status = formulation_.lift(t, integrator_->candidate(), motion);
     if (status != Status::success) {
         repeat = change != Change::chart; // the history means nothing any more in a new chart
         return status;
@@ -213,11 +217,11 @@ Status Runner::finish_step(bool& repeat) {
         store_state(label, motion);
         return loop_.accept(change == Change::small);
     }
-    // more constraints have become independent than there were at the start: the freedoms are others now
-    if (static_cast<std::size_t>(formulation_.size()) != point_.size()) return Status::singular_position;
-    // x means something else now: the step counts, and the integrator begins anew with it
-    std::copy_n(integrator_.candidate(), point_.size(), point_.data());
+    // x means something else now (and may be shorter, when more constraints have become independent than there were at
+    // the start): the step counts, and the integrator begins anew with it
+    std::copy_n(integrator_->candidate(), formulation_.size(), point_.data());
     loop_.accept_without_history();
+    fit_integrator();
     status = loop_.restart(t, point_.data(), true);
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
     if (status == Status::success) store_state(label, motion);
@@ -226,14 +230,12 @@ Status Runner::finish_step(bool& repeat) {
 
 // Ends the attempted step at an event: stores the state there and does what the event asks for.
 Status Runner::finish_cut_step(double t, bool& repeat) {
-    Status status = integrator_.interpolate(formulation_, t, point_.data());
+    Status status = integrator_->interpolate(formulation_, t, point_.data());
     Change change = Change::none;
     Motion motion{};
     if (status == Status::success) status = formulation_.correct(t, point_.data(), change);
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
     repeat = status != Status::success && change != Change::chart;
-    if (status == Status::success && static_cast<std::size_t>(formulation_.size()) != point_.size())
-        status = Status::singular_position;
     if (status != Status::success) return status;
     store_state(t, motion);
     loop_.count_cut_step(t);
@@ -260,6 +262,7 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
 
 // The same state and the same chart, but what comes is not a smooth continuation of what was.
 Status Runner::restart_at_kink(double t) {
+    fit_integrator();
     Status status = loop_.restart(t, point_.data(), true);
     if (status == Status::success) status = calc_values_at(t, point_.data(), values_.data());
     if (status == Status::success) watch_.reset(values_.data(), fired_.get());
@@ -272,6 +275,7 @@ Status Runner::change_state(double t) {
     Status status = formulation_.start(t, q_.data(), v_.data(), point_.data());
     if (status != Status::success) return status;
     if (ended_) return store_start(t);
+    fit_integrator();
     status = loop_.restart(t, point_.data(), false);
     return status == Status::success ? store_start(t) : status;
 }
@@ -338,7 +342,17 @@ Status Runner::open(const double* q, const double* v) {
     Status status = formulation_.start(options_.t_start, q, v, point_.data());
     if (status == Status::success) status = store_start(options_.t_start);
     if (status != Status::success) return status;
+    fit_integrator();
     return loop_.start(options_.t_start, point_.data());
+}
+
+// An integrator for the x of now; the one at hand where it fits.
+void Runner::fit_integrator() {
+    if (integrator_ && size_ == formulation_.size()) return;
+    if (integrator_) result_.spent += integrator_->facts();
+    size_ = formulation_.size();
+    integrator_ = build_integrator(choice_, formulation_);
+    loop_.use(*integrator_);
 }
 
 Run Runner::run(const double* q, const double* v) {
@@ -346,6 +360,7 @@ Run Runner::run(const double* q, const double* v) {
     last_tick_ = begin;
     Status status = open(q, v);
     while (status == Status::success && !ended_ && !loop_.finished()) status = advance();
+    if (integrator_) result_.spent += integrator_->facts();
     result_.status = status == Status::success && ended_ ? Status::stopped : status;
     const StepFacts& facts = loop_.facts();
     result_.facts.steps = facts.steps;
@@ -359,9 +374,9 @@ Run Runner::run(const double* q, const double* v) {
 
 } // namespace
 
-Run run(Formulation& formulation, Integrator& integrator, const Tables& tables, const double* q, const double* v,
-        const DriverOptions& options, const Hooks& hooks) {
-    return Runner(formulation, integrator, tables, options, hooks).run(q, v);
+Run run(Formulation& formulation, const IntegratorChoice& choice, const Tables& tables, const double* q,
+        const double* v, const DriverOptions& options, const Hooks& hooks) {
+    return Runner(formulation, choice, tables, options, hooks).run(q, v);
 }
 
 } // namespace linkwork

@@ -61,9 +61,11 @@ struct Run {
     std::vector<EventRecord> events;
     std::vector<double> event_q, event_v; // state at each event record
     RunFacts facts;
+    IntegratorFacts spent; // of all integrators of the run
 };
 
-Run run(Formulation& formulation, Integrator& integrator, const Tables& tables, const double* q, const double* v,
-        const DriverOptions& options, const Hooks& hooks);
+// The integrator is built here, and built anew whenever x has changed its size.
+Run run(Formulation& formulation, const IntegratorChoice& choice, const Tables& tables, const double* q,
+        const double* v, const DriverOptions& options, const Hooks& hooks);
 
 } // namespace linkwork

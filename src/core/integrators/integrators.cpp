@@ -34,4 +34,12 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
     throw std::invalid_argument("unknown integrator '" + name + "'");
 }
 
+std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, const Formulation& formulation) {
+    std::vector<int> kinds(formulation.size());
+    formulation.fill_kinds(kinds.data());
+    Tolerances tolerances{choice.rtol, {}};
+    for (const int kind : kinds) tolerances.atol.push_back(kind == 0 ? choice.atol_position : choice.atol_velocity);
+    return build_integrator(choice.name, formulation.size(), tolerances, choice.options);
+}
+
 } // namespace linkwork

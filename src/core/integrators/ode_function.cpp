@@ -44,7 +44,8 @@ OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const 
         run.output_x.insert(run.output_x.end(), x0, x0 + size);
 
     std::vector<double> point(size);
-    StepLoop loop(ode, integrator, limits);
+    StepLoop loop(ode, limits);
+    loop.use(integrator);
     run.status = loop.start(limits.t_start, x0);
     while (run.status == Status::success && !loop.finished()) {
         run.status = loop.find_candidate();

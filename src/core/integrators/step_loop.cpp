@@ -9,24 +9,24 @@ namespace linkwork {
 // Below this a step is lost in the round-off of t; a part of the span keeps it positive near t = 0.
 double StepLoop::calc_floor() const {
     const double span = std::abs(limits_.t_end - limits_.t_start);
-    return 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(integrator_.t()), 1e-6 * span);
+    return 16 * std::numeric_limits<double>::epsilon() * std::max(std::abs(integrator_->t()), 1e-6 * span);
 }
 
 Status StepLoop::start(double t, const double* x) {
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : limits_.first_step;
     arrived_ = false;
-    return integrator_.start(ode_, t, x, limits_.t_end, proposal_);
+    return integrator_->start(ode_, t, x, limits_.t_end, proposal_);
 }
 
 Status StepLoop::restart(double t, const double* x, bool keep_step) {
     ++facts_.restarts;
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : keep_step ? next_ : 0;
-    return integrator_.start(ode_, t, x, limits_.t_end, proposal_);
+    return integrator_->start(ode_, t, x, limits_.t_end, proposal_);
 }
 
 bool StepLoop::finished() const {
-    return arrived_ || std::abs(limits_.t_end - integrator_.t()) <= calc_floor() ||
-           (limits_.t_end - integrator_.t()) * sign() <= 0;
+    return arrived_ || std::abs(limits_.t_end - integrator_->t()) <= calc_floor() ||
+           (limits_.t_end - integrator_->t()) * sign() <= 0;
 }
 
 Status StepLoop::find_candidate() {
@@ -35,7 +35,7 @@ Status StepLoop::find_candidate() {
         if (facts_.steps + facts_.rejected >= limits_.max_steps) return Status::too_many_steps;
 
         // The step wanted, within its bounds; the one that comes near t_end ends there, a little longer if need be.
-        const double remaining = std::abs(limits_.t_end - integrator_.t());
+        const double remaining = std::abs(limits_.t_end - integrator_->t());
         double h = fixed ? limits_.fixed_step : proposal_;
         if (!fixed && limits_.max_step > 0) h = std::min(h, limits_.max_step);
         const double stretched = h * (fixed ? 1 + 1e-8 : limits_.max_step > 0 ? 1 : 1.01);
@@ -44,7 +44,7 @@ Status StepLoop::find_candidate() {
         if (!last_ && h < calc_floor()) return Status::step_too_small;
         step_ = sign() * h;
 
-        const Attempt attempt = integrator_.attempt(ode_, step_, fixed);
+        const Attempt attempt = integrator_->attempt(ode_, step_, fixed);
         if (attempt.status == Status::success && (fixed || attempt.error <= 1)) {
             next_ = attempt.next;
             return Status::success;
@@ -71,7 +71,7 @@ Status StepLoop::shorten(Status why) {
 }
 
 bool StepLoop::aim(double t) {
-    const double wanted = std::abs(t - integrator_.t());
+    const double wanted = std::abs(t - integrator_->t());
     if (limits_.fixed_step > 0 || wanted > 0.999 * std::abs(step_) || wanted < calc_floor()) return false;
     ++facts_.rejected;
     proposal_ = 1.0001 * wanted; // a little beyond, so that the crossing is met again
@@ -86,7 +86,7 @@ void StepLoop::count_step(double h, bool full) {
 }
 
 Status StepLoop::accept(bool changed) {
-    const Status status = integrator_.accept(ode_, changed, next_);
+    const Status status = integrator_->accept(ode_, changed, next_);
     if (status != Status::success) return status;
     accept_without_history();
     proposal_ = next_;
@@ -98,6 +98,6 @@ void StepLoop::accept_without_history() {
     arrived_ = last_;
 }
 
-void StepLoop::count_cut_step(double t) { count_step(std::abs(t - integrator_.t()), false); }
+void StepLoop::count_cut_step(double t) { count_step(std::abs(t - integrator_->t()), false); }
 
 } // namespace linkwork

@@ -21,8 +21,11 @@ struct StepFacts {
 
 class StepLoop {
 public:
-    StepLoop(Implicit& ode, Integrator& integrator, const StepLimits& limits)
-        : ode_(ode), integrator_(integrator), limits_(limits) {}
+    StepLoop(Implicit& ode, const StepLimits& limits) : ode_(ode), limits_(limits) {}
+
+    // The integrator to take steps with: before the start, and whenever another one is to go on; a restart has to
+    // follow.
+    void use(Integrator& integrator) { integrator_ = &integrator; }
 
     Status start(double t, const double* x);
     // Begins anew at (t, x): with the step of now, or with one to be found.
@@ -41,8 +44,8 @@ public:
     void count_cut_step(double t);
 
     bool finished() const; // t_end is reached
-    double t() const { return integrator_.t(); }
-    double t_next() const { return integrator_.t() + step_; }           // of the candidate, as the equations see it
+    double t() const { return integrator_->t(); }
+    double t_next() const { return integrator_->t() + step_; }          // of the candidate, as the equations see it
     double t_label() const { return last_ ? limits_.t_end : t_next(); } // the same, exactly t_end at the end
     double step() const { return step_; }
     const StepFacts& facts() const { return facts_; }
@@ -53,7 +56,7 @@ private:
     void count_step(double h, bool full);
 
     Implicit& ode_;
-    Integrator& integrator_;
+    Integrator* integrator_ = nullptr;
     const StepLimits limits_;
     StepFacts facts_;
     double proposal_ = 0, next_ = 0; // magnitudes: step to try now; step to try after the candidate is accepted
