@@ -21,8 +21,8 @@ P0 = {
 }  # fmt: skip
 P1 = {"compile", "compile_forces"}
 P2 = {
-    "embed", "embed_contract", "embed_cvode", "embed_driver", "embed_equations", "embed_events", "embed_kinks",
-    "embed_scipy", "hooks", "initial", "jacobian", "kinematics", "progress", "report", "run_warnings", "simulate",
+    "departure", "embed", "embed_contract", "embed_cvode", "embed_driver", "embed_equations", "embed_events",
+    "embed_kinks", "embed_scipy", "hooks", "initial", "jacobian", "kinematics", "progress", "report", "run_warnings", "simulate",
     "states",
 }  # fmt: skip
 P3 = {"results", "views", "channels"}

@@ -10,6 +10,8 @@ import re
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+from scipy.integrate import solve_ivp
 
 import linkwork as lw
 
@@ -139,6 +141,25 @@ def test_a_run_may_begin_in_a_singular_position_and_says_so(method: str) -> None
     (text,) = (text for text in result.warnings if "began in a singular position" in text)
     assert "'right1'" in text and "'right2'" in text
     assert result.violations.largest[1] < (1e-3 if method.startswith(("index1", "baumgarte")) else 1e-6)
+
+
+@pytest.mark.parametrize("method", (*STEADY, "tangent_plane/dop853", "partitioning/radau5", "partitioning/scipy:LSODA"))
+def test_a_run_from_a_singular_position_is_the_motion_of_its_branch(method: str) -> None:
+    """Cranks that stay parallel are one pendulum, however many; its accelerations are a limit, not those of the rank."""
+    links, speed = 4, -2.0
+    model = build_parallelogram(speed=speed, start=0.0, links=links)
+    result = model.simulate(0.3, method=method, rtol=1e-9, atol=1e-9, output=[0.0, 0.3])
+    inertia, moment = links * (0.1 + 0.25) + (links - 1) * 1.0, -9.81 * (links * 0.5 + (links - 1) * 1.0)
+
+    def calc_rate(_: float, y: NDArray[np.float64]) -> list[float]:
+        return [y[1], moment / inertia * np.cos(y[0])]
+
+    exact = solve_ivp(calc_rate, (0.0, 0.3), [0.0, speed], rtol=1e-12, atol=1e-13, method="DOP853").y[0, -1]
+    assert result.status.success and len(result.t) == 2
+    for k in range(links):
+        assert result[f"crank{k}"].angle[-1] == pytest.approx(exact, abs=3e-8)
+        assert result[f"crank{k}"].angular_acceleration[0, 2] == pytest.approx(moment / inertia, rel=1e-4)
+    assert result["pin0"].violation.max() < 1e-9 and result["right2"].violation.max() < 1e-8
 
 
 def test_a_near_miss_is_told() -> None:

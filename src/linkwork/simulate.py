@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .departure import Departure, add_start, find_departure
 from .errors import AssemblyError, LinkworkError, SimulationError
 from .events import Event
 from .hooks import RunHooks, State, build_state
@@ -88,10 +89,14 @@ def simulate(
         hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
         driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs()}
         limit_driven_steps(compiled, assembly, driver)
+        departure = depart(compiled, assembly, settings, driver)
+        begin = departure or assembly
         raw = run(
             compiled.system, chosen.formulation, integrator, formulation_options, driver, settings.rtol,
-            *settings.atol, assembly.q, assembly.v, assembly.memory, hooks.table(),
+            *settings.atol, begin.q, begin.v, begin.memory, hooks.table(),
         )  # fmt: skip
+        if departure is not None and len(raw["t"]):
+            add_start(raw, settings.t_start, assembly, departure, settings.output)
     finally:
         bar.close()
     options = {
@@ -244,6 +249,16 @@ def limit_driven_steps(compiled: Compiled, assembly: Assembly, driver: dict[str,
     if rank == len(assembly.v):
         turning = max((pair[1] for pair in calc_body_sizes(compiled, assembly.v).values()), default=0.0)
         driver["max_step"] = min((driver["t_end"] - driver["t_start"]) / 100.0, 0.2 / max(turning, 1e-300))
+
+
+def depart(compiled: Compiled, assembly: Assembly, settings: Settings, driver: dict[str, Any]) -> Departure | None:
+    """Moves the beginning of a run out of a singular position, before the first output asked for."""
+    t, later = settings.t_start, settings.output[settings.output > settings.t_start]
+    longest = min([1e-3 * (settings.t_end - t), *(0.5 * (later[:1] - t))])
+    departure = find_departure(compiled, assembly, t, longest)
+    if departure is not None:
+        driver["t_start"], driver["output"] = departure.t, later.tolist()
+    return departure
 
 
 def refuse_inconsistent(compiled: Compiled, name: str, t: float) -> None:
