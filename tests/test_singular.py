@@ -145,7 +145,7 @@ def test_a_run_may_begin_in_a_singular_position_and_says_so(method: str) -> None
 
 @pytest.mark.parametrize("method", (*STEADY, "tangent_plane/dop853", "partitioning/radau5", "partitioning/scipy:LSODA"))
 def test_a_run_from_a_singular_position_is_the_motion_of_its_branch(method: str) -> None:
-    """Cranks that stay parallel are one pendulum, however many; its accelerations are a limit, not those of the rank."""
+    """Cranks that stay parallel are one pendulum, however many; the accelerations lying flat are a limit."""
     links, speed = 4, -2.0
     model = build_parallelogram(speed=speed, start=0.0, links=links)
     result = model.simulate(0.3, method=method, rtol=1e-9, atol=1e-9, output=[0.0, 0.3])
