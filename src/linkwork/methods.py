@@ -14,11 +14,14 @@ FORMULATIONS = {
     "index1": "constraints at the acceleration level; drifts, for comparison",
     "baumgarte": "index 1 with feedback of the violations",
     "projection": "index 1 and projection onto position and velocity constraints after every step",
+    "index2": "constraints at the velocity level, positions and velocities projected after every step",
 }
 INTEGRATORS = {
     "dopri5": "explicit Runge-Kutta of Dormand and Prince, order 5(4)",
     "dop853": "explicit Runge-Kutta of Dormand and Prince, order 8(5,3)",
     "adams": "variable-order PECE of Shampine and Gordon, orders 1 to 12",
+    "half_explicit_euler": "half-explicit Euler method, order 1",
+    "phem56": "partitioned half-explicit Runge-Kutta of Murua, order 5(4)",
     "sdirk4": "singly diagonally implicit Runge-Kutta, order 4(3), L-stable",
     "radau5": "implicit Runge-Kutta of Radau type, order 5(3), L-stable",
     "rodas": "Rosenbrock method, order 4(3), L-stable, no iteration",
@@ -29,6 +32,7 @@ INTEGRATORS = {
     "cvode": "CVODE of SUNDIALS, backward differentiation of variable order 1 to 5 (extra: sundials)",
 }
 EXPLICIT = ("dopri5", "dop853", "adams")
+HALF_EXPLICIT = ("half_explicit_euler", "phem56")  # they need the index-2 equations
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
 EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
 STATE_SPACE = ("partitioning", "tangent_plane")
@@ -36,6 +40,7 @@ LEGAL: dict[str, tuple[str, ...]] = {
     formulation: EXPLICIT + IMPLICIT + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
+LEGAL["index2"] = HALF_EXPLICIT
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
     "newton_fd": "Newton's method with Jacobians by differences",
@@ -111,7 +116,7 @@ class Method:
             raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
         solvers = SOLVERS.get(integrator, ())
         if solver is not None and solver not in solvers:
-            why = "is explicit" if integrator in EXPLICIT else "brings its own"
+            why = "is explicit" if integrator in EXPLICIT + HALF_EXPLICIT else "brings its own"
             cure = f"its solvers: {', '.join(solvers)}" if solvers else f"it {why}; leave the solver out"
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:

@@ -42,6 +42,7 @@ class Statistics:
     repartitions: int = 0
     rank_changes: int = 0
     position_iterations: int = 0
+    constraint_jacobians: int = 0  # of half-explicit stages
     condition: float = 0.0
     wall_time: float = 0.0
     smallest_step: float = 0.0

@@ -30,6 +30,7 @@ nb::dict to_dict(const FormulationFacts& f) {
     statistics["analyses"] = f.analyses;
     statistics["fallbacks"] = f.fallbacks;
     statistics["position_iterations"] = f.position_iterations;
+    statistics["constraint_jacobians"] = f.constraint_jacobians;
     statistics["condition"] = f.condition;
     statistics["closest_pivot"] = f.closest_pivot;
     statistics["closest_pivot_time"] = f.closest_pivot_time;

@@ -34,6 +34,19 @@ struct Ode {
     virtual Status calc_rate(double t, const double* x, double* rate) = 0; // rate = f(t, x)
 };
 
+// What half-explicit integrators need of the index-2 equations, x = (q, v): forces of one point, velocity constraints
+// of another. v' and lambda with M v' + J(q)^T lambda = f come from J(q*) (v* + step v') = -Phi_t(t*).
+struct HalfExplicit {
+    virtual ~HalfExplicit() = default;
+    virtual int positions() const = 0; // how many of x are q
+    // The error of v* + step v' may be a small fraction of atol + rtol |v*|; atol as of x.
+    virtual void set_accuracy(double rtol, const double* atol) = 0;
+    // f and J at (t, x) = (t, q, v); writes q' = N(q) v.
+    virtual Status open_stage(double t, const double* x, double* position_rate) = 0;
+    // v' of the opened stage for the constraints at (t*, x*) = (t*, q*, v*).
+    virtual Status close_stage(double t, const double* x, double step, double* acceleration) = 0;
+};
+
 // What implicit integrators need on top: the linearization J = f_x at one state, kept until asked for again, and
 // solutions with c I - J. How J comes about (analytic, differences, products only) is the formulation's choice of
 // solver.
@@ -48,6 +61,8 @@ struct Implicit : Ode {
     // r := (c I - J)^-1 r
     virtual void solve(double* r) = 0;
     virtual void solve(std::complex<double>* r) = 0;
+    // Half-explicit stages, where the formulation has them.
+    virtual HalfExplicit* half_explicit() { return nullptr; }
 };
 
 struct Motion { // one state in full, valid until the next call
@@ -59,6 +74,7 @@ enum class Change { none, small, chart }; // what `correct` did: nothing; moved 
 struct FormulationFacts {
     long evaluations = 0, linearizations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
+    long constraint_jacobians = 0;    // of half-explicit stages: evaluations of J
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
     double condition = 0;             // last condition estimate of the partition (partitioning) or of the chart
     // How near the run came to a singular position, and when: smallest eigenvalue of J M^-1 J^T relative to the largest
@@ -88,13 +104,14 @@ struct FormulationOptions {
     std::string solver = "newton"; // of implicit integrators: "newton", "newton_fd", "krylov"
     int dense_limit =
         30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
+    bool half_explicit = false;                       // index2: the integrator is a half-explicit one
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
     double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;
     double repartition_growth = 1.25; // the 25 % rule
 };
 
-// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection"
+// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection", "index2"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
                                                const FormulationOptions& options);
 

@@ -4,23 +4,29 @@
 //   theirs baumgarte   the same with feedback of the violations [negrut (6)] projection  index1, and after each
 //   accepted step q and v are brought back onto the constraints by the shortest
 //               correction in the metric of the kinetic energy
+//   index2      for half-explicit integrators, whose stages meet the velocity constraints (half_explicit.hpp); steps
+//               are brought back like those of projection
 #include <algorithm>
 #include <cmath>
 
 #include "accelerations.hpp"
 #include "formulations.hpp"
+#include "half_explicit.hpp"
 #include "implicit_solver.hpp"
 
 namespace linkwork {
 
 namespace {
 
-class DescriptorFormulation final : public Formulation {
+class DescriptorFormulation final : public Formulation, public HalfExplicit {
 public:
-    DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project)
+    DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project,
+                          bool with_stages)
         : tables(tables), engine(tables, options), alpha(feedback ? options.baumgarte_alpha : 0),
           beta(feedback ? options.baumgarte_beta : 0), project(project), tolerance(options.position_tolerance),
-          kept(size()), d(tables.nv), y(tables.rows_count) {}
+          kept(size()), d(tables.nv), y(tables.rows_count) {
+        if (with_stages) stages = std::make_unique<HalfExplicitStages>(engine);
+    }
 
     int size() const override { return tables.nq + tables.nv; }
 
@@ -52,6 +58,18 @@ public:
     void solve(double* r) override { implicit.solve(*this, r); }
     void solve(std::complex<double>* r) override { implicit.solve(*this, r); }
 
+    HalfExplicit* half_explicit() override { return stages ? this : nullptr; }
+    int positions() const override { return tables.nq; }
+    void set_accuracy(double rtol, const double* atol) override { stages->set_accuracy(rtol, atol + tables.nq); }
+    Status open_stage(double t, const double* x, double* position_rate) override {
+        kept_time = std::nan("");
+        calc_position_rate(tables, x, x + tables.nq, position_rate);
+        return stages->open(t, x, x + tables.nq);
+    }
+    Status close_stage(double t, const double* x, double step, double* acceleration) override {
+        return stages->close(t, x, x + tables.nq, step, acceleration);
+    }
+
     Status lift(double t, const double* x, Motion& motion) override {
         const Status status = evaluate(t, x);
         motion = {x, x + tables.nq, engine.w.a.data(), engine.calc_multipliers()};
@@ -66,7 +84,10 @@ public:
             status = project_position(t, x, change);
             if (status != Status::success) return status;
             project_velocity(t, x, change);
-            if (change != Change::none) status = evaluate(t, x);
+            // the accelerations of the uncorrected state serve half-explicit steps for the corrected one: they are off
+            // by the size of the correction, far less than the stages of a step
+            if (change != Change::none && stages) keep(t, x);
+            if (change != Change::none && !stages) status = evaluate(t, x);
         }
         update_memory(tables, engine.w);
         bool rank_changed = false;
@@ -87,10 +108,12 @@ private:
         if (t == kept_time && std::equal(kept.begin(), kept.end(), x)) return Status::success;
         kept_time = std::nan("");
         const Status status = engine.calc(t, x, x + tables.nq, alpha, beta);
-        if (status != Status::success) return status;
+        if (status == Status::success) keep(t, x);
+        return status;
+    }
+    void keep(double t, const double* x) {
         kept_time = t;
         std::copy(x, x + size(), kept.begin());
-        return status;
     }
 
     // Simplified Newton with the factorization of the accepted state: J d = -Phi, d shortest in the metric M.
@@ -145,13 +168,18 @@ private:
     double kept_time = std::nan("");
     std::vector<double> d, y;
     ImplicitSolver implicit;
+    std::unique_ptr<HalfExplicitStages> stages; // of index2
 };
 
 } // namespace
 
 std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
                                               bool project) {
-    return std::make_unique<DescriptorFormulation>(tables, options, feedback, project);
+    return std::make_unique<DescriptorFormulation>(tables, options, feedback, project, false);
+}
+
+std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options) {
+    return std::make_unique<DescriptorFormulation>(tables, options, false, true, true);
 }
 
 } // namespace linkwork

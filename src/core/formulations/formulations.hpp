@@ -9,5 +9,7 @@ std::unique_ptr<Formulation> build_partitioning(const Tables& tables, const Form
 std::unique_ptr<Formulation> build_tangent_plane(const Tables& tables, const FormulationOptions& options);
 std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
                                               bool project);
+// index2 for half-explicit integrators
+std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options);
 
 } // namespace linkwork

@@ -26,6 +26,8 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
         throw std::invalid_argument(name + " has one order, max_order is of no use");
     if (name == "dopri5") return build_runge_kutta(dopri5_table(), size, tolerances);
     if (name == "dop853") return build_runge_kutta(dop853_table(), size, tolerances);
+    if (name == "half_explicit_euler") return build_runge_kutta(half_explicit_euler_table(), size, tolerances);
+    if (name == "phem56") return build_runge_kutta(phem56_table(), size, tolerances);
     if (name == "adams") return build_adams(size, tolerances, check_order(name, options.max_order, adams_max_order));
     if (name == "sdirk4") return build_sdirk4(options.variant, size, tolerances);
     if (name == "radau5") return build_radau5(size, tolerances);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "step_size.hpp"
 
@@ -29,6 +30,7 @@ private:
     double* rate(int stage) { return rates_.data() + static_cast<std::size_t>(stage) * size_; }
     void add_rates(const double* weights, int count, const double* base, double factor, double* sum);
     double calc_error();
+    Status calc_stage(Implicit& ode, int stage);
     Status find_end_rate(Implicit& ode);
     Status build_dense(Implicit& ode);
 
@@ -60,7 +62,30 @@ void RungeKutta::add_rates(const double* weights, int count, const double* base,
     }
 }
 
+// The rate of one stage. A half-explicit one takes forces at x_i = x + h sum_{j<i} a_ij k_j and the velocity
+// constraints at x*_i = x + h sum_{j<=i} abar_ij k_j, whose positions are known once q'_i = N(q_i) v_i is [murua (7),
+// (8)].
+Status RungeKutta::calc_stage(Implicit& ode, int stage) {
+    add_rates(table_.a + stage * width_, stage, x_.data(), h_, point_.data());
+    const double t = t_ + table_.c[stage] * h_;
+    if (!table_.a_bar) return ode.calc_rate(t, point_.data(), rate(stage));
+
+    HalfExplicit& equations = *ode.half_explicit();
+    const Status status = equations.open_stage(t, point_.data(), rate(stage));
+    if (status != Status::success) return status;
+    const double* weights = table_.a_bar + stage * width_;
+    const double step = h_ * weights[stage];
+    const int positions = equations.positions();
+    add_rates(weights, stage, x_.data(), h_, point_.data());
+    for (int i = 0; i < positions; ++i) point_[i] += step * rate(stage)[i];
+    return equations.close_stage(t_ + table_.c_bar[stage] * h_, point_.data(), step, rate(stage) + positions);
+}
+
 Status RungeKutta::start(Implicit& ode, double t, const double* x, double t_end, double& h) {
+    if (table_.a_bar) {
+        if (!ode.half_explicit()) throw std::invalid_argument("half-explicit integrators need formulation index2");
+        ode.half_explicit()->set_accuracy(tolerances_.rtol, tolerances_.atol.data());
+    }
     std::copy(x, x + size_, x_.data());
     t_ = t;
     error_last_ = 1e-4;
@@ -77,15 +102,13 @@ Attempt RungeKutta::attempt(Implicit& ode, double h, bool fixed) {
     dense_known_ = end_rate_known_ = false;
     result.next = std::abs(h);
 
-    // stages, the last of which is the candidate
-    for (int stage = 1; stage <= table_.stages; ++stage) {
-        const bool last = stage == table_.stages;
-        double* point = last ? candidate_.data() : point_.data();
-        add_rates(table_.a + stage * width_, stage, x_.data(), h, point);
-        if (last) break;
-        result.status = ode.calc_rate(t_ + table_.c[stage] * h, point, rate(stage));
+    const bool first_known = !table_.a_bar || table_.a_bar[0] == 0;
+    for (int stage = first_known ? 1 : 0; stage < table_.stages; ++stage) {
+        result.status = calc_stage(ode, stage);
+        if (result.status == Status::no_convergence) result.next *= 0.25;
         if (result.status != Status::success) return result;
     }
+    add_rates(table_.a + table_.stages * width_, table_.stages, x_.data(), h, candidate_.data());
     if (table_.error[table_.stages] != 0) {
         result.status = find_end_rate(ode);
         if (result.status != Status::success) return result;

@@ -1,4 +1,4 @@
-// Explicit embedded Runge-Kutta methods with a continuous extension, driven by their coefficients.
+// Embedded Runge-Kutta methods with a continuous extension, explicit and half-explicit, driven by their coefficients.
 #pragma once
 
 #include "contract.hpp"
@@ -20,11 +20,18 @@ struct RungeKuttaTable {
     double beta;             // weight of the previous error in the step control [hairer2 IV.2]
     double exponent;         // of the present error
     double shrink, grow;     // bounds on h_new / h
+    // Half-explicit methods: weights and times of the points whose velocity constraints the stages meet, a row per
+    // stage with the diagonal, width entries each; null: explicit. A first row of zeros: the first stage is the rate at
+    // the beginning.
+    const double* a_bar = nullptr;
+    const double* c_bar = nullptr;
 };
 
 std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable& table, int size, const Tolerances& tolerances);
 
 const RungeKuttaTable& dopri5_table();
 const RungeKuttaTable& dop853_table();
+const RungeKuttaTable& half_explicit_euler_table();
+const RungeKuttaTable& phem56_table();
 
 } // namespace linkwork
