@@ -7,11 +7,14 @@ import pytest
 
 import linkwork as lw
 from linkwork.hooks import State
-from linkwork.methods import FORMULATIONS
+from linkwork.methods import LEGAL
 
 G = 9.81
 METHODS = [
-    f"{formulation}/{integrator}" for formulation in FORMULATIONS for integrator in ("dopri5", "dop853", "adams")
+    f"{formulation}/{integrator}"
+    for formulation, integrators in LEGAL.items()
+    for integrator in ("dopri5", "dop853", "adams", "phem56")
+    if integrator in integrators
 ]
 METHODS += ["partitioning/radau5", "partitioning/sdirk4", "tangent_plane/bdf"]
 

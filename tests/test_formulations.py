@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from catalogue import MACHINES, Case, list_machines, name_of
-from linkwork.methods import FORMULATIONS, LEGAL
+from linkwork.methods import LEGAL
 
 EXPLICIT = ("dopri5", "dop853", "adams")
 PAIRS = [
@@ -22,6 +22,8 @@ PAIRS = [
     for integrator in integrators
     if ":" not in integrator and integrator != "cvode"  # codes of others: test_embed.py
 ]
+ODES = [formulation for formulation, integrators in LEGAL.items() if "dopri5" in integrators]
+FIRST_ORDER = "half_explicit_euler"  # too coarse for the tolerances of the others: test_half_explicit.py
 EXACT = ("partitioning", "tangent_plane", "projection")  # these keep the constraints
 SHORT = {"hmmwv-soft": 0.02}  # before the tires meet the edge of the road, where no method shows its order
 
@@ -61,7 +63,7 @@ def calc_difference(result: lw.Result, reference: lw.Result) -> tuple[float, flo
 
 
 # --- one motion -------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("method", PAIRS)
+@pytest.mark.parametrize("method", [pair for pair in PAIRS if not pair.endswith(FIRST_ORDER)])
 @pytest.mark.parametrize("case", list_machines(without=("stiff",)), ids=name_of)
 def test_all_pairs_agree(case: Case, method: str) -> None:
     t_end = SHORT.get(case.name, case.t_end)
@@ -89,12 +91,13 @@ def test_stiff_machines_agree_too(case: Case, method: str) -> None:
 # --- orders -----------------------------------------------------------------------------------------------------------
 STEPS = {
     "dopri5": (10, 20, 40),
+    "phem56": (10, 20, 40),
     "dop853": (2, 3, 5),
     "sdirk4": (20, 40, 80),
     "radau5": (10, 20, 40),
     "rodas": (20, 40, 80),
 }
-ORDERS = {"dopri5": 5, "dop853": 8, "sdirk4": 4, "radau5": 5, "rodas": 4}
+ORDERS = {"dopri5": 5, "phem56": 5, "dop853": 8, "sdirk4": 4, "radau5": 5, "rodas": 4}
 
 
 @pytest.mark.parametrize("method", [pair for pair in PAIRS if pair.split("/")[1] in ORDERS])
@@ -118,7 +121,7 @@ def test_fixed_steps_show_the_order_of_the_integrator(name: str, method: str) ->
     assert max(orders) > ORDERS[integrator] - 0.7 or errors[-1] < floor, (errors, orders)
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", ODES)
 def test_adams_gains_digits_with_smaller_tolerances(formulation: str) -> None:
     reference = calc_reference("double_pendulum-free", 0.5)
     errors = []
@@ -137,7 +140,7 @@ def test_adams_gains_digits_with_smaller_tolerances(formulation: str) -> None:
 def test_constraints_hold_or_drift_as_the_formulation_says(name: str, integrator: str) -> None:
     t_end = 0.03 if name.startswith("andrews") else 5.0
     gaps = {}
-    for formulation in FORMULATIONS:
+    for formulation in ODES:
         result = build(name).simulate(t_end, method=f"{formulation}/{integrator}", rtol=1e-5, atol=1e-5)
         assert result.status.success, result.status
         assert not [text for text in result.warnings if "redundant" in text]
@@ -214,7 +217,7 @@ def test_a_tight_growth_limit_repartitions_no_less_often() -> None:
 
 
 # --- work -------------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", ODES)
 @pytest.mark.parametrize(("integrator", "stages"), (("dopri5", 6), ("dop853", 11)))
 def test_the_rate_at_an_accepted_state_is_not_computed_twice(formulation: str, integrator: str, stages: int) -> None:
     """Evaluations per step are those of the method; the last stage of a step is the first of the next one.
@@ -231,7 +234,7 @@ def test_the_rate_at_an_accepted_state_is_not_computed_twice(formulation: str, i
     assert steps * own <= s.evaluations + 1 <= steps * (own + extra) + 3 * changes + 4, s.evaluations
 
 
-@pytest.mark.parametrize("formulation", FORMULATIONS)
+@pytest.mark.parametrize("formulation", ODES)
 def test_adams_evaluates_twice_per_step(formulation: str) -> None:
     result = build("bricard").simulate(2.0, method=f"{formulation}/adams", rtol=1e-7, atol=1e-7)
     s = result.statistics

@@ -19,7 +19,7 @@ Z = (0.0, 0.0, 1.0)
 METHODS = (
     "partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "partitioning/radau5", "tangent_plane/dopri5",
     "tangent_plane/adams", "index1/dopri5", "index1/dop853", "baumgarte/dopri5", "baumgarte/dop853",
-    "projection/dopri5", "projection/dop853", "projection/adams",
+    "projection/dopri5", "projection/dop853", "projection/adams", "index2/phem56",
 )  # fmt: skip
 STEADY = ("partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "projection/dopri5", "projection/adams")
 
