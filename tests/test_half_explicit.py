@@ -1,4 +1,4 @@
-"""Half-explicit integrators: orders, order conditions, one motion with the state-space methods, drift, work, refusals."""
+"""Half-explicit integrators: orders, order conditions, the motion of state-space methods, drift, work, refusals."""
 
 from __future__ import annotations
 
