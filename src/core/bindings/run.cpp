@@ -1,4 +1,6 @@
 // Runs of a mechanism, and of plain equations, with the hooks of the user.
+#include <limits>
+
 #include "../integrators/driver.hpp"
 #include "../integrators/ode_function.hpp"
 #include "system.hpp"
@@ -6,6 +8,8 @@
 namespace linkwork {
 
 namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
 
 DriverOptions read_driver_options(const nb::dict& d) {
     DriverOptions o;
@@ -198,13 +202,20 @@ struct PythonOde {
 
 nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name,
                           double rtol, double atol, double step, const std::vector<double>& output,
-                          const nb::object& jacobian, const nb::dict& options) {
+                          const nb::object& jacobian, const nb::dict& options, const nb::object& mass,
+                          const std::vector<int>& algebraic) {
     const int n = static_cast<int>(x0.shape(0));
     PythonOde python{function, jacobian, x0.shape(0)};
     FunctionOde ode(n, &PythonOde::calc_rate, &python);
     if (!jacobian.is_none()) ode.jacobian = &PythonOde::calc_jacobian;
-    auto integrator =
-        build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)}, read_integrator_options(options));
+    if (!mass.is_none()) {
+        const auto rows = nb::cast<std::vector<double>>(mass.attr("ravel")().attr("tolist")());
+        if (rows.size() != x0.shape(0) * x0.shape(0)) throw nb::value_error("mass does not fit the state");
+        ode.set_mass(rows.data());
+    }
+    Tolerances tolerances{rtol, std::vector<double>(n, atol)};
+    for (const int i : algebraic) tolerances.atol.at(i) = infinity, tolerances.algebraic.push_back({i, atol});
+    auto integrator = build_integrator(name, n, tolerances, read_integrator_options(options));
     const DriverOptions driver = read_driver_options(options);
     StepLimits limits;
     limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
@@ -238,11 +249,12 @@ void bind_run(nb::module_& m) {
     m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a,
           "rtol"_a, "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
           "Simulate a compiled model; see linkwork.simulate.");
-    m.def(
-        "solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
-        "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
-        "Integrate x' = f(t, x) of a Python function; jacobian(t, x) -> f_x, else by differences; options: first_step, "
-        "max_step, max_steps, variant, max_order.");
+    m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
+          "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
+          "mass"_a = nb::none(), "algebraic"_a = std::vector<int>{},
+          "Integrate x' = f(t, x) of a Python function, or mass x' = f(t, x); jacobian(t, x) -> f_x, else by "
+          "differences; "
+          "algebraic: entries without error control; options: first_step, max_step, max_steps, variant, max_order.");
 }
 
 } // namespace linkwork

@@ -17,7 +17,7 @@ public:
         check_size(v, tables.nv, "v");
         check_size(memory, tables.memory_size, "memory");
         std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
-        std::vector<double> x(2 * (tables.nq + tables.nv));
+        std::vector<double> x(calc_most_entries(tables));
         const Status status = formulation->start(t, q.data(), v.data(), x.data());
         x.resize(formulation->size());
         return finish(status, std::move(x));
@@ -52,7 +52,7 @@ public:
     nb::tuple correct(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
         // a new chart may have more coordinates than the old one
-        std::vector<double> out(2 * (system.tables.nq + system.tables.nv));
+        std::vector<double> out(calc_most_entries(system.tables));
         std::copy_n(x.data(), formulation->size(), out.begin());
         Change change = Change::none;
         const Status status = formulation->correct(t, out.data(), change);
@@ -92,7 +92,7 @@ void bind_state_space(nb::module_& m) {
         .def("correct", &StateSpace::correct, "t"_a, "x"_a,
              "after an accepted step: (status, x, change), change 0 none, 1 small, 2 a new chart")
         .def_prop_ro("size", &StateSpace::size)
-        .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities")
+        .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities, 2 for multipliers")
         .def_prop_ro("memory", &StateSpace::memory, "accepted angles and curve parameters, as of the last correct")
         .def_prop_ro("facts", &StateSpace::facts);
 }

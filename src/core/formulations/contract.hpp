@@ -4,6 +4,7 @@
 // sees `Formulation`. Evaluations are kept: asking again for the same (t, x) costs a comparison.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <memory>
 #include <string>
@@ -48,22 +49,35 @@ struct HalfExplicit {
 };
 
 // What implicit integrators need on top: the linearization J = f_x at one state, kept until asked for again, and
-// solutions with c I - J. How J comes about (analytic, differences, products only) is the formulation's choice of
+// solutions with c B - J. How J comes about (analytic, differences, products only) is the formulation's choice of
 // solver.
+//
+// The equations are B x' = f(t, x). B = I unless `has_mass`; then it is constant, symmetric and block diagonal with
+// zeros for the algebraic entries of x (multipliers), so that calc_rate gives f, a residual with nothing solved for,
+// and B x' - f is the residual of the whole. Which entries are algebraic is told by Formulation::fill_kinds; they
+// stay out of error norms. start() writes consistent ones.
 struct Implicit : Ode {
+    virtual bool has_mass() const { return false; }
+    virtual void apply_mass(const double* x, double* out) { std::copy_n(x, size(), out); } // out = B x
+    // r := x' with B x' = r where x has a derivative, 0 in the algebraic entries.
+    virtual void solve_mass(double* r) { static_cast<void>(r); }
     // J at (t, x).
     virtual Status calc_linearization(double t, const double* x) = 0;
-    // Makes c I - J ready to be solved with; the real and the complex one are kept side by side (radau5 needs both).
+    // Makes c B - J ready to be solved with; the real and the complex one are kept side by side (radau5 needs both).
     virtual Status factor(double c) = 0;
     virtual Status factor(std::complex<double> c) = 0;
     // Whether f depends on t by itself; rodas needs f_t and is spared a difference quotient where it is zero.
     virtual bool depends_on_time() const = 0;
-    // r := (c I - J)^-1 r
+    // r := (c B - J)^-1 r
     virtual void solve(double* r) = 0;
     virtual void solve(std::complex<double>* r) = 0;
     // Half-explicit stages, where the formulation has them.
     virtual HalfExplicit* half_explicit() { return nullptr; }
 };
+
+// What an entry of x is. Multipliers are scaled so that one unit changes velocities (or positions) at the rate of one
+// unit per second; so an integrator can compare h times a multiplier with its tolerance for velocities (positions).
+enum EntryKind : int { entry_position = 0, entry_velocity, entry_multiplier, entry_multiplier_of_position };
 
 struct Motion { // one state in full, valid until the next call
     const double *q, *v, *a, *lambda;
@@ -93,7 +107,7 @@ struct Formulation : Implicit {
     virtual Status correct(double t, double* x, Change& change) = 0;
     // The J of the last calc_linearization, dense, row-major size x size, for codes that want it whole.
     virtual Status fill_jacobian(double* J) = 0;
-    // Which entries of x are positions (0) and which velocities (1), for tolerances per kind.
+    // What each entry of x is, an EntryKind, for tolerances per kind.
     virtual void fill_kinds(int* kinds) const = 0;
     virtual FormulationFacts facts() const = 0;
     virtual Workspace& workspace() = 0;
@@ -110,6 +124,9 @@ struct FormulationOptions {
     double rank_tolerance = 1e-9;
     double repartition_growth = 1.25; // the 25 % rule
 };
+
+// The most entries that x may have, before `size` is known.
+inline int calc_most_entries(const Tables& tables) { return 2 * (tables.nq + tables.nv + tables.rows_count); }
 
 // name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection", "index2"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,

@@ -93,7 +93,10 @@ Status ImplicitSolver::factor(double c) {
         real_ = -c * J2 - J1;
     else
         real_ = -J;
-    real_.diagonal().array() += second_order_ ? c * c : c;
+    if (mass.size() > 0)
+        real_ += c * mass;
+    else
+        real_.diagonal().array() += second_order_ ? c * c : c;
     lu_.compute(real_);
     return is_regular<double>(lu_) ? Status::success : Status::not_finite;
 }
@@ -105,7 +108,10 @@ Status ImplicitSolver::factor(std::complex<double> c) {
         complex_ = (-c * J2.cast<std::complex<double>>()) - J1.cast<std::complex<double>>();
     else
         complex_ = -J.cast<std::complex<double>>();
-    complex_.diagonal().array() += second_order_ ? c * c : c;
+    if (mass.size() > 0)
+        complex_ += c * mass.cast<std::complex<double>>();
+    else
+        complex_.diagonal().array() += second_order_ ? c * c : c;
     complex_lu_.compute(complex_);
     return is_regular<std::complex<double>>(complex_lu_) ? Status::success : Status::not_finite;
 }

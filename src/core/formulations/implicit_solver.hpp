@@ -1,4 +1,4 @@
-// Solutions with c I - J for implicit integrators, J = f_x of an Ode, by the solver the user chose.
+// Solutions with c B - J for implicit integrators, J = f_x of an Ode, by the solver the user chose.
 //
 //   newton     J from the formulation's analytic derivatives, LU decomposition
 //   newton_fd  J by forward differences of f, LU decomposition
@@ -30,6 +30,9 @@ public:
 
     // J itself, or J1 and J2 in second-order form: to be filled by the formulation when analytic.
     Matrix J, J1, J2;
+
+    // B of equations B x' = f, left empty where B = I; not with krylov, not in second-order form.
+    Matrix mass;
 
     // Differences of f around (t, x), or for krylov just the state to take products at.
     Status calc_differences(Ode& ode, double t, const double* x);

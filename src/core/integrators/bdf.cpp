@@ -39,7 +39,7 @@ public:
     Bdf(int size, const Tolerances& tolerances, int max_order)
         : size_(size), max_order_(max_order), tolerances_(tolerances), scale_(tolerances),
           newton_({most_iterations, calc_newton_tolerance(tolerances), false, 0}), candidate_(size), sum_(size),
-          d_(size), work_(size), past_(static_cast<std::size_t>(rows) * size) {}
+          d_(size), work_(size), gap_(size), mass_(size), past_(static_cast<std::size_t>(rows) * size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -66,11 +66,12 @@ private:
     Convergence newton_;
     Linearization linearization_;
     std::vector<double> candidate_;
-    std::vector<double> sum_;  // sum_{1 <= j <= k} gamma_j D_j
-    std::vector<double> d_;    // x_{n+1} - p
-    std::vector<double> work_; // residual and correction
-    std::vector<double> past_; // [rows * size] D_j
-    double t_ = 0, h_ = 0;     // h_: the step of D
+    std::vector<double> sum_;        // sum_{1 <= j <= k} gamma_j D_j
+    std::vector<double> d_;          // x_{n+1} - p
+    std::vector<double> work_;       // residual and correction
+    std::vector<double> gap_, mass_; // x' of the formula, and B times it
+    std::vector<double> past_;       // [rows * size] D_j
+    double t_ = 0, h_ = 0;           // h_: the step of D
     double eta_ = 1, error_ = 0;
     int k_ = 1;
     int equal_steps_ = 0; // accepted at this order and step
@@ -87,7 +88,7 @@ Status Bdf::start(Implicit& ode, double t, const double* x, double t_end, double
     eta_ = 1;
     linearization_.forget();
     scale_.place(x);
-    Status status = ode.calc_rate(t_, x, past(1));
+    Status status = calc_derivative(ode, t_, x, past(1));
     if (status == Status::success && h == 0)
         status = find_first_step(ode, tolerances_, 2, t_, t_end, past(0), past(1), candidate_.data(), work_.data(), h);
     if (status != Status::success) return status;
@@ -163,9 +164,9 @@ void Bdf::predict() {
     }
 }
 
-// Newton: (alpha_k / h - J) correction = f(t_{n+1}, x_{n+1}) - (alpha_k d + sum) / h. With another c the rate of before
-// says nothing: two iterations are needed to see whether they lead anywhere. Nor does convergence say all: with a J
-// that was much larger where it comes from, all corrections are small, whatever is left. So J is renewed in time.
+// Newton: (alpha_k / h B - J) correction = f(t_{n+1}, x_{n+1}) - B (alpha_k d + sum) / h. With another c the rate of
+// before says nothing: two iterations are needed to see whether they lead anywhere. Nor does convergence say all: with
+// a J that was much larger where it comes from, all corrections are small, whatever is left. So J is renewed in time.
 Status Bdf::solve(Implicit& ode) {
     const double c = calc_alpha(k_) / h_;
     if (!linearization_.is_factored(c)) {
@@ -177,10 +178,12 @@ Status Bdf::solve(Implicit& ode) {
     for (Iteration iteration = Iteration::go_on; status == Status::success && iteration != Iteration::converged;) {
         status = ode.calc_rate(t_ + h_, candidate_.data(), work_.data());
         if (status != Status::success) return status;
-        for (int i = 0; i < size_; ++i) work_[i] -= c * d_[i] + sum_[i] / h_;
+        for (int i = 0; i < size_; ++i) gap_[i] = c * d_[i] + sum_[i] / h_;
+        const double* gap = calc_mass_times(ode, gap_.data(), mass_);
+        for (int i = 0; i < size_; ++i) work_[i] -= gap[i];
         ode.solve(work_.data());
         ++linearization_.facts.iterations;
-        iteration = newton_.judge(scale_.calc_norm(work_.data()), scale_.roundoff());
+        iteration = newton_.judge(scale_.calc_correction_norm(work_.data(), h_), scale_.roundoff());
         if (iteration == Iteration::failed) return Status::no_convergence;
         for (int i = 0; i < size_; ++i) {
             d_[i] += work_[i];

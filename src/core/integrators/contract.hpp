@@ -1,4 +1,4 @@
-// The integrator contract: one attempted step at a time on x' = f(t, x).
+// The integrator contract: one attempted step at a time on x' = f(t, x), implicit methods on B x' = f(t, x).
 //
 // The driver owns the loop: it calls `attempt`, looks at the error, and either calls `attempt` again with a smaller
 // step or corrects the candidate and calls `accept`. An integrator never accepts by itself, never stores results and
@@ -19,7 +19,14 @@ namespace linkwork {
 // the beginning of the step, and radau5 scales the weights, as their published codes do.
 struct Tolerances {
     double rtol = 1e-6;
-    std::vector<double> atol; // [size]
+    std::vector<double> atol; // [size]; infinity keeps an entry out of error norms: the algebraic ones
+    // Algebraic entries are rates of what they force: x moves by about h times the entry. So much of it counts in the
+    // corrections of Newton's method, where a multiplier found late is a velocity found late; errors are those of x.
+    struct Algebraic {
+        int entry;
+        double atol;
+    };
+    std::vector<Algebraic> algebraic;
 };
 
 struct Attempt {

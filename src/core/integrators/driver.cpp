@@ -39,8 +39,8 @@ public:
         : formulation_(formulation), choice_(choice), options_(options), hooks_(hooks), tables_(tables),
           specs_(build_specs(options, tables)), users_(options.events.size()),
           loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
-          rows_(tables.rows_count), point_(2 * (tables.nq + tables.nv + tables.rows_count)), q_(tables.nq),
-          v_(tables.nv), values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
+          rows_(tables.rows_count), point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv),
+          values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
           sign_(options.t_end < options.t_start ? -1 : 1) {}
 
     Run run(const double* q, const double* v);

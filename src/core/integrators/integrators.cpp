@@ -1,3 +1,4 @@
+#include <limits>
 #include <stdexcept>
 
 #include "adams.hpp"
@@ -40,7 +41,13 @@ std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, con
     std::vector<int> kinds(formulation.size());
     formulation.fill_kinds(kinds.data());
     Tolerances tolerances{choice.rtol, {}};
-    for (const int kind : kinds) tolerances.atol.push_back(kind == 0 ? choice.atol_position : choice.atol_velocity);
+    for (const int kind : kinds) {
+        const double atol = kind == entry_position || kind == entry_multiplier_of_position ? choice.atol_position
+                                                                                           : choice.atol_velocity;
+        const bool algebraic = kind >= entry_multiplier;
+        if (algebraic) tolerances.algebraic.push_back({static_cast<int>(tolerances.atol.size()), atol});
+        tolerances.atol.push_back(algebraic ? std::numeric_limits<double>::infinity() : atol);
+    }
     return build_integrator(choice.name, formulation.size(), tolerances, choice.options);
 }
 

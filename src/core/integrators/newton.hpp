@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "contract.hpp"
+#include "step_size.hpp"
 
 namespace linkwork {
 
@@ -17,16 +18,22 @@ namespace linkwork {
 class ErrorScale {
 public:
     explicit ErrorScale(const Tolerances& tolerances)
-        : tolerances_(tolerances), inverse_(tolerances.atol.size()), roundoff_(0) {}
+        : tolerances_(tolerances), inverse_(tolerances.atol.size()), algebraic_(tolerances.algebraic.size()),
+          counted_(count_weighted(tolerances)), roundoff_(0) {}
     void place(const double* x);
-    double calc_squared_sum(const double* error) const;
     double calc_norm(const double* error) const;
+    // Of corrections in a step h, `vectors` of them one after the other: algebraic entries count as h times themselves.
+    double calc_correction_norm(const double* corrections, double h, int vectors = 1) const;
     // Changes of x below this are round-off.
     double roundoff() const { return roundoff_; }
 
 private:
+    double calc_squared_sum(const double* error) const;
+
     const Tolerances tolerances_;
-    std::vector<double> inverse_; // 1 / weight
+    std::vector<double> inverse_;   // 1 / weight
+    std::vector<double> algebraic_; // |x| of the algebraic entries
+    int counted_;                   // entries that norms are the mean of
     double roundoff_;
 };
 
@@ -39,6 +46,13 @@ struct NewtonRule {
 
 // The tolerance that RADAU5 takes: the square root of rtol, at most 0.03, and never below round-off.
 double calc_newton_tolerance(const Tolerances& tolerances);
+
+// B x, which is x itself where B = I; `work` holds it otherwise.
+inline const double* calc_mass_times(Implicit& ode, const double* x, std::vector<double>& work) {
+    if (!ode.has_mass()) return x;
+    ode.apply_mass(x, work.data());
+    return work.data();
+}
 
 enum class Iteration { go_on, converged, failed };
 
@@ -66,7 +80,7 @@ private:
     double eta_ = 1, theta_ = 0, ratio_ = 0, last_ = 0, shorter_ = 0.5;
 };
 
-// The linearization J of the last accepted point, or of one before it, and the number c that c I - J was factored for.
+// The linearization J of the last accepted point, or of one before it, and the number c that c B - J was factored for.
 class Linearization {
 public:
     void forget();             // other equations, or other coordinates
@@ -75,7 +89,7 @@ public:
     bool is_current() const { return current_; }
     bool is_factored(double c) const { return factored_ && c == c_; }
     int age() const { return age_; } // steps accepted since
-    // J at (t, x) if one is needed, and c I - J if it is not factored yet. partner: the complex c that goes with it, or
+    // J at (t, x) if one is needed, and c B - J if it is not factored yet. partner: the complex c that goes with it, or
     // null.
     Status prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner = nullptr);
 

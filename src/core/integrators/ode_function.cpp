@@ -13,6 +13,20 @@ Status FunctionOde::calc_rate(double t, const double* x, double* rate) {
     return Status::success;
 }
 
+void FunctionOde::set_mass(const double* rows) {
+    solver.mass = Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>>(rows, count, count);
+    mass_inverse = solver.mass.completeOrthogonalDecomposition().pseudoInverse();
+}
+
+void FunctionOde::apply_mass(const double* x, double* out) {
+    Eigen::Map<Eigen::VectorXd>(out, count).noalias() = solver.mass * Eigen::Map<const Eigen::VectorXd>(x, count);
+}
+
+void FunctionOde::solve_mass(double* r) {
+    Eigen::Map<Eigen::VectorXd> side(r, count);
+    side = (mass_inverse * side).eval();
+}
+
 Status FunctionOde::calc_linearization(double t, const double* x) {
     if (!solver.is_sized()) solver.resize(count, false, "newton_fd");
     if (!jacobian) return solver.calc_differences(*this, t, x);

@@ -1,4 +1,5 @@
-// Plain equations x' = f(t, x) run by the integrators of this folder, without a mechanism: for tests and studies.
+// Plain equations x' = f(t, x) or B x' = f(t, x) run by the integrators of this folder, without a mechanism: for tests
+// and studies.
 #pragma once
 
 #include "../formulations/implicit_solver.hpp"
@@ -22,12 +23,18 @@ struct FunctionOde final : Implicit {
     Status calc_linearization(double t, const double* x) override;
     Status factor(double c) override { return solver.factor(c); }
     Status factor(std::complex<double> c) override { return solver.factor(c); }
+    // B of B x' = f, row by row; symmetric, singular where entries are algebraic
+    void set_mass(const double* rows);
+    bool has_mass() const override { return solver.mass.size() > 0; }
+    void apply_mass(const double* x, double* out) override;
+    void solve_mass(double* r) override;
     bool depends_on_time() const override { return true; }
     void solve(double* r) override { solver.solve(*this, r); }
     void solve(std::complex<double>* r) override { solver.solve(*this, r); }
 
     ImplicitSolver solver;
-    std::vector<double> derivatives; // [size * size], when given
+    ImplicitSolver::Matrix mass_inverse; // on the range of B
+    std::vector<double> derivatives;     // [size * size], when given
 };
 
 struct OdeRun {

@@ -7,6 +7,7 @@
 // system of the size of x [hairer2 (8.4)]:
 //   (g/h - J) dw_1 = (T^-1 F)_1 - g/h w_1,
 //   ((a + i b)/h - J) (dw_2 + i dw_3) = (T^-1 F)_2 + i (T^-1 F)_3 - (a + i b)/h (w_2 + i w_3).
+// On B x' = f the divisions by h are multiplied by B.
 #include <algorithm>
 #include <array>
 
@@ -47,6 +48,7 @@ Tolerances build_scaled(const Tolerances& asked) {
     const double factor = 0.1 / std::cbrt(asked.rtol > 0 ? asked.rtol : smallest);
     scaled.rtol *= factor;
     for (double& atol : scaled.atol) atol *= factor;
+    for (auto& entry : scaled.algebraic) entry.atol *= factor;
     return scaled;
 }
 
@@ -55,8 +57,8 @@ public:
     Radau5(int size, const Tolerances& tolerances)
         : size_(size), tolerances_(build_scaled(tolerances)), scale_(tolerances_),
           newton_({most_iterations, calc_newton_tolerance(tolerances_), true, 3}), x_(size), candidate_(size),
-          rate_(size), work_(size), pair_(size), z_(size * std::size_t{stages}), z_last_(size * std::size_t{stages}),
-          w_(size * std::size_t{stages}) {}
+          rate_(size), work_(size), gap_(size), mass_(size), pair_(size), z_(size * std::size_t{stages}),
+          z_last_(size * std::size_t{stages}), w_(size * std::size_t{stages}), mass_2_(size), mass_3_(size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -89,9 +91,11 @@ private:
     std::vector<double> x_, candidate_;
     std::vector<double> rate_;               // f(t_n, x_n)
     std::vector<double> work_;               // error
+    std::vector<double> gap_, mass_;         // what B is applied to, and B times it
     std::vector<std::complex<double>> pair_; // dw_2 + i dw_3
     std::vector<double> z_, z_last_;         // [stages * size] of the attempted (rates meanwhile) and the last step
     std::vector<double> w_;                  // [stages * size] T^-1 z
+    std::vector<double> mass_2_, mass_3_;
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0, eta_ = 1;
     bool predictable_ = false; // a step since `start` is there to be extrapolated
     bool retry_ = false;       // a step from here was attempted before
@@ -108,7 +112,9 @@ Status Radau5::start(Implicit& ode, double t, const double* x, double t_end, dou
     scale_.place(x_.data());
     const Status status = ode.calc_rate(t_, x_.data(), rate_.data());
     if (status != Status::success || h > 0) return status;
-    return find_first_step(ode, tolerances_, 4, t_, t_end, x_.data(), rate_.data(), candidate_.data(), work_.data(), h);
+    std::copy(rate_.begin(), rate_.end(), gap_.begin());
+    if (ode.has_mass()) ode.solve_mass(gap_.data());
+    return find_first_step(ode, tolerances_, 4, t_, t_end, x_.data(), gap_.data(), candidate_.data(), work_.data(), h);
 }
 
 Attempt Radau5::attempt(Implicit& ode, double h, bool fixed) {
@@ -194,11 +200,14 @@ double Radau5::correct_stages(Implicit& ode) {
     double *w1 = w(0), *w2 = w(1), *w3 = w(2);
     const double g = real_eigenvalue / h_;
     const std::complex<double> ab = complex_eigenvalue / h_;
+    const double* m1 = calc_mass_times(ode, w1, mass_);
+    const double* m2 = calc_mass_times(ode, w2, mass_2_);
+    const double* m3 = calc_mass_times(ode, w3, mass_3_);
     for (int i = 0; i < size_; ++i) {
         const double a1 = f1[i], a2 = f2[i], a3 = f3[i];
-        f1[i] = inverse[0][0] * a1 + inverse[0][1] * a2 + inverse[0][2] * a3 - g * w1[i];
-        f2[i] = inverse[1][0] * a1 + inverse[1][1] * a2 + inverse[1][2] * a3 - ab.real() * w2[i] + ab.imag() * w3[i];
-        f3[i] = inverse[2][0] * a1 + inverse[2][1] * a2 + inverse[2][2] * a3 - ab.imag() * w2[i] - ab.real() * w3[i];
+        f1[i] = inverse[0][0] * a1 + inverse[0][1] * a2 + inverse[0][2] * a3 - g * m1[i];
+        f2[i] = inverse[1][0] * a1 + inverse[1][1] * a2 + inverse[1][2] * a3 - ab.real() * m2[i] + ab.imag() * m3[i];
+        f3[i] = inverse[2][0] * a1 + inverse[2][1] * a2 + inverse[2][2] * a3 - ab.imag() * m2[i] - ab.real() * m3[i];
         pair_[i] = {f2[i], f3[i]};
     }
     ode.solve(f1);
@@ -211,8 +220,7 @@ double Radau5::correct_stages(Implicit& ode) {
         w2[i] += f2[i];
         w3[i] += f3[i];
     }
-    const double sum = scale_.calc_squared_sum(f1) + scale_.calc_squared_sum(f2) + scale_.calc_squared_sum(f3);
-    return size_ == 0 ? 0 : std::sqrt(sum / (stages * size_));
+    return scale_.calc_correction_norm(f1, h_, stages);
 }
 
 // err = (g/h - J)^-1 (f(x_n) + (e . z)/h) [hairer2 (8.19)]; where it is too large at the first step or after a
@@ -231,7 +239,9 @@ Status Radau5::calc_error(Implicit& ode, double& error) {
 double Radau5::solve_error(Implicit& ode, const double* rate) {
     const double *z1 = z(0), *z2 = z(1), *z3 = z(2);
     for (int i = 0; i < size_; ++i)
-        work_[i] = rate[i] + (error_weights[0] * z1[i] + error_weights[1] * z2[i] + error_weights[2] * z3[i]) / h_;
+        gap_[i] = (error_weights[0] * z1[i] + error_weights[1] * z2[i] + error_weights[2] * z3[i]) / h_;
+    const double* gap = calc_mass_times(ode, gap_.data(), mass_);
+    for (int i = 0; i < size_; ++i) work_[i] = rate[i] + gap[i];
     ode.solve(work_.data());
     return std::max(scale_.calc_norm(work_.data()), 1e-10);
 }

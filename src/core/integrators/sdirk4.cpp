@@ -9,6 +9,7 @@
 //   z_i = sum_{j<i} alpha_ij z_j + gamma h f(t_n + c_i h, x_n + z_i),      alpha = I - gamma A^-1,
 // so that no rate is kept. Newton with J of an earlier point:
 //   (1/(gamma h) - J) dz = f(t_n + c_i h, x_n + z_i) + (sum_j alpha_ij z_j - z_i) / (gamma h).
+// On B x' = f the matrix is B/(gamma h) - J and what is divided by gamma h is multiplied by B.
 // x_{n+1} = x_n + z_5, embedded x^ = x_n + sum_{j<5} e_j z_j, which is also where the iteration of z_5 begins.
 #include <algorithm>
 #include <array>
@@ -74,8 +75,8 @@ class Sdirk4 final : public Integrator {
 public:
     Sdirk4(const Sdirk4Table& table, int size, const Tolerances& tolerances)
         : table_(table), size_(size), tolerances_(tolerances), scale_(tolerances), newton_(newton_rule), x_(size),
-          candidate_(size), known_(size), residual_(size), z_(static_cast<std::size_t>(stages) * size),
-          z_last_(static_cast<std::size_t>(stages) * size) {}
+          candidate_(size), known_(size), residual_(size), gap_(size), mass_(size),
+          z_(static_cast<std::size_t>(stages) * size), z_last_(static_cast<std::size_t>(stages) * size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -106,6 +107,7 @@ private:
     std::vector<double> x_, candidate_;
     std::vector<double> known_;      // sum_{j<i} alpha_ij z_j
     std::vector<double> residual_;   // and correction
+    std::vector<double> gap_, mass_; // what c B is applied to, and B times it
     std::vector<double> z_, z_last_; // [stages * size] of the attempted and of the last accepted step
     double t_ = 0, t_end_ = 0, h_ = 0, h_last_ = 0;
     std::array<double, stages> eta_{}; // of the iteration of each stage
@@ -126,7 +128,7 @@ Status Sdirk4::start(Implicit& ode, double t, const double* x, double t_end, dou
     linearization_.forget();
     scale_.place(x_.data());
     if (h > 0) return Status::success;
-    const Status status = ode.calc_rate(t_, x_.data(), residual_.data());
+    const Status status = calc_derivative(ode, t_, x_.data(), residual_.data());
     if (status != Status::success) return status;
     return find_first_step(ode, tolerances_, 4, t_, t_end, x_.data(), residual_.data(), candidate_.data(),
                            known_.data(), h);
@@ -189,10 +191,12 @@ Status Sdirk4::solve_stage(Implicit& ode, int stage) {
         for (int i = 0; i < size_; ++i) candidate_[i] = x_[i] + unknown[i];
         const Status status = ode.calc_rate(t_ + table_.c[stage] * h_, candidate_.data(), residual_.data());
         if (status != Status::success) return status;
-        for (int i = 0; i < size_; ++i) residual_[i] += c * (known_[i] - unknown[i]);
+        for (int i = 0; i < size_; ++i) gap_[i] = known_[i] - unknown[i];
+        const double* gap = calc_mass_times(ode, gap_.data(), mass_);
+        for (int i = 0; i < size_; ++i) residual_[i] += c * gap[i];
         ode.solve(residual_.data());
         ++linearization_.facts.iterations;
-        const Iteration iteration = newton_.judge(scale_.calc_norm(residual_.data()), scale_.roundoff());
+        const Iteration iteration = newton_.judge(scale_.calc_correction_norm(residual_.data(), h_), scale_.roundoff());
         if (iteration == Iteration::failed) return Status::no_convergence;
         for (int i = 0; i < size_; ++i) unknown[i] += residual_[i];
         if (iteration == Iteration::converged) break;
@@ -207,7 +211,9 @@ double Sdirk4::calc_error(Implicit& ode) {
     const double c = 1 / (h_ * table_.gamma);
     const double* last = z(stages - 1);
     add_stages(table_.start[stages - 1], stages - 1, z_, residual_.data());
-    for (int i = 0; i < size_; ++i) residual_[i] = c * (last[i] - residual_[i]);
+    for (int i = 0; i < size_; ++i) gap_[i] = last[i] - residual_[i];
+    const double* gap = calc_mass_times(ode, gap_.data(), mass_);
+    for (int i = 0; i < size_; ++i) residual_[i] = c * gap[i];
     ode.solve(residual_.data());
     return std::max(scale_.calc_norm(residual_.data()), 1e-10);
 }

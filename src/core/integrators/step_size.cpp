@@ -2,18 +2,32 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace linkwork {
 
+int count_weighted(const Tolerances& tolerances) {
+    return static_cast<int>(std::count_if(tolerances.atol.begin(), tolerances.atol.end(),
+                                          [](double atol) { return atol < std::numeric_limits<double>::infinity(); }));
+}
+
+Status calc_derivative(Implicit& ode, double t, const double* x, double* derivative) {
+    const Status status = ode.calc_rate(t, x, derivative);
+    if (status == Status::success && ode.has_mass()) ode.solve_mass(derivative);
+    return status;
+}
+
 double calc_squared_norm(const Tolerances& tolerances, const double* error, const double* x0, const double* x1) {
     const auto size = tolerances.atol.size();
+    std::size_t counted = 0;
     double sum = 0;
     for (std::size_t i = 0; i < size; ++i) {
         const double weight = tolerances.atol[i] + tolerances.rtol * std::max(std::abs(x0[i]), std::abs(x1[i]));
         const double ratio = error[i] / weight;
         sum += ratio * ratio;
+        counted += weight < std::numeric_limits<double>::infinity();
     }
-    return size == 0 ? 0 : sum / static_cast<double>(size);
+    return counted == 0 ? 0 : sum / static_cast<double>(counted);
 }
 
 // [hairer] Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, section II.4, "starting step size":
@@ -32,7 +46,7 @@ Status find_first_step(Implicit& ode, const Tolerances& tolerances, int order, d
     Status status = Status::success;
     for (int trial = 0; trial < 8; ++trial) {
         for (int i = 0; i < size; ++i) point[i] = x[i] + sign * h * rate[i];
-        status = ode.calc_rate(t + sign * h, point, point_rate);
+        status = calc_derivative(ode, t + sign * h, point, point_rate);
         if (status == Status::user_error) return status;
         if (status == Status::success) break;
         h *= 0.1;

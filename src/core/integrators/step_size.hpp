@@ -5,11 +5,17 @@
 
 namespace linkwork {
 
+// How many entries count in norms: those of finite tolerance.
+int count_weighted(const Tolerances& tolerances);
+
+// x' at (t, x): f, solved with B where there is one.
+Status calc_derivative(Implicit& ode, double t, const double* x, double* derivative);
+
 // Square of the weighted norm of `error`: mean of (error_i / (atol_i + rtol max(|x0_i|, |x1_i|)))^2.
 double calc_squared_norm(const Tolerances& tolerances, const double* error, const double* x0, const double* x1);
 
-// A first step for a method of this order, from the sizes of x, x' and a difference quotient for x''. `rate` is f(t,
-// x); `point` and `point_rate` are scratch. A trial evaluation that fails shortens the step and is tried again.
+// A first step for a method of this order, from the sizes of x, x' and a difference quotient for x''. `rate` is x';
+// `point` and `point_rate` are scratch. A trial evaluation that fails shortens the step and is tried again.
 Status find_first_step(Implicit& ode, const Tolerances& tolerances, int order, double t, double t_end, const double* x,
                        const double* rate, double* point, double* point_rate, double& h);
 
