@@ -493,3 +493,11 @@ def test_a_missing_package_is_named_with_the_command(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "sksundae.cvode", None)
     with pytest.raises(ImportError, match=r"'cvode' needs scikit-sundae.*pip install \"linkwork\[sundials\]\""):
         build_ball().simulate(1.0, method="partitioning/cvode")
+
+
+def test_a_state_that_cannot_be_factorized_is_left_by_a_shorter_step():
+    """CVODE asks for one when the wheels of the soft vehicle meet the bump."""
+    pytest.importorskip("sksundae")
+    model = lw.models.hmmwv(stiff=True, bushing_factor=0.01)
+    result = model.simulate(1.0, method="partitioning/cvode", rtol=1e-5, atol=1e-5)
+    assert result.status.success and result.violations.position.max() < 1e-9

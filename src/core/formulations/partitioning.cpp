@@ -138,7 +138,8 @@ private:
         calc_jacobian(tables, engine.w);
         calc_velocity_target(tables, t, engine.w);
         fill_jacobian();
-        if (!factor()) return Status::singular_position;
+        stale = !factor();
+        if (stale) return Status::singular_position;
         for (int sweep = 0; sweep < 2; ++sweep) {
             std::fill(g.begin(), g.end(), 0.0);
             add_jacobian_times(tables, engine.w.jacobian.data(), v.data(), g.data());

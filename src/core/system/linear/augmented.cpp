@@ -8,6 +8,7 @@
 #include <Eigen/SparseLU>
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "solvers.hpp"
 
@@ -128,7 +129,11 @@ public:
     void solve_many(double* x, double* y, int count) override { solve_each(*this, pattern_, x, y, count); }
     void solve(double* x, double* y) override {
         join(pattern_, active_, x, y, z_);
-        solution_ = lu_.solve(z_);
+        // half a factorization is none: no numbers, which the caller looks for
+        if (lu_.info() == Eigen::Success)
+            solution_ = lu_.solve(z_);
+        else
+            solution_.setConstant(std::numeric_limits<double>::quiet_NaN());
         split(pattern_, solution_, x, y);
     }
 
