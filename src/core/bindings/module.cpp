@@ -6,4 +6,5 @@ NB_MODULE(_core, m) {
     linkwork::bind_run(m);
     linkwork::bind_state_space(m);
     linkwork::bind_bench(m);
+    linkwork::bind_slopes(m);
 }

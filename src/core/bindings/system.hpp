@@ -146,7 +146,8 @@ public:
         PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(raised.ptr())), raised.ptr());
         throw nb::python_error();
     }
-    Output dense_jacobian() {
+    // A block Jacobian (layout of Workspace::jacobian) as a dense matrix.
+    Output to_dense(const std::vector<double>& parts) const {
         std::vector<double> J(static_cast<std::size_t>(tables.rows_count) * tables.nv, 0.0);
         for (const Part& part : tables.parts) {
             const Body& b = tables.bodies[part.body];
@@ -154,10 +155,11 @@ public:
             for (int r = 0; r < block.rows; ++r)
                 for (int c = 0; c < b.nv; ++c)
                     J[static_cast<std::size_t>(block.row + r) * tables.nv + b.v + c] +=
-                        workspace->jacobian[part.offset + r * b.nv + c];
+                        parts[part.offset + r * b.nv + c];
         }
         return to_rows(std::move(J), tables.nv, tables.rows_count);
     }
+    Output dense_jacobian() const { return to_dense(workspace->jacobian); }
 
     Tables tables;
     std::optional<Workspace> workspace;
@@ -173,5 +175,6 @@ void bind_system(nb::module_& m);
 void bind_state_space(nb::module_& m);
 void bind_run(nb::module_& m);
 void bind_bench(nb::module_& m);
+void bind_slopes(nb::module_& m);
 
 } // namespace linkwork

@@ -90,37 +90,33 @@ Prescribed calc_prescribed(const Tables& tables, int function, double t) {
     return {f.value.value, f.value.slope[0], f.slope[0].slope[0]};
 }
 
+} // namespace
+
 // What a callable of the user sees of its bodies: t, then per body r (3), A (9, row-major), r-dot (3), w in ground axes
 // (3); it returns per body force and torque about the centre of mass, both in ground axes.
-void add_user_forces(const Tables& tables, double t, Workspace& w) {
-    constexpr int most = 16;
-    double seen[1 + 18 * most], out[6 * most];
-    for (const UserForce& f : tables.user_forces) {
-        seen[0] = t;
-        double* s = seen + 1;
-        for (int i = 0; i < f.count; ++i) {
-            const auto& pose = w.pose[tables.user_bodies[f.first + i]];
-            const auto& twist = w.twist[tables.user_bodies[f.first + i]];
-            const Vec spin = pose.A * twist.w;
-            for (int k = 0; k < 3; ++k) *s++ = pose.r[k];
-            for (int k = 0; k < 9; ++k) *s++ = pose.A[k / 3][k % 3];
-            for (int k = 0; k < 3; ++k) *s++ = twist.v[k];
-            for (int k = 0; k < 3; ++k) *s++ = spin[k];
-        }
-        const Callback& callback = tables.callbacks[f.callback];
-        if (!callback.call(callback.context, seen, static_cast<int>(s - seen), out, 6 * f.count)) {
-            w.user_failed = true;
-            return;
-        }
-        for (int i = 0; i < f.count; ++i) {
-            const int body = tables.user_bodies[f.first + i];
-            const double* o = out + 6 * i;
-            add_wrench(w.wrench[body], Vec{o[0], o[1], o[2]}, transpose_times(w.pose[body].A, Vec{o[3], o[4], o[5]}));
-        }
+bool calc_user_force(const Tables& tables, const UserForce& f, double t, const Pose<double>* poses,
+                     const Twist<double>* twists, SpatialRow<double>* wrenches) {
+    double seen[1 + 18 * most_user_bodies], out[6 * most_user_bodies];
+    const std::int32_t* bodies = tables.user_bodies.data() + f.first;
+    seen[0] = t;
+    double* s = seen + 1;
+    for (int i = 0; i < f.count; ++i) {
+        const auto& pose = poses[bodies[i]];
+        const auto& twist = twists[bodies[i]];
+        const Vec spin = pose.A * twist.w;
+        for (int k = 0; k < 3; ++k) *s++ = pose.r[k];
+        for (int k = 0; k < 9; ++k) *s++ = pose.A[k / 3][k % 3];
+        for (int k = 0; k < 3; ++k) *s++ = twist.v[k];
+        for (int k = 0; k < 3; ++k) *s++ = spin[k];
     }
+    const Callback& callback = tables.callbacks[f.callback];
+    if (!callback.call(callback.context, seen, static_cast<int>(s - seen), out, 6 * f.count)) return false;
+    for (int i = 0; i < f.count; ++i) {
+        const double* o = out + 6 * i;
+        wrenches[i] = {Vec{o[0], o[1], o[2]}, transpose_times(poses[bodies[i]].A, Vec{o[3], o[4], o[5]})};
+    }
+    return true;
 }
-
-} // namespace
 
 void finish_tables(Tables& tables) {
     const auto fill_first = [](int* first, const auto& kind_of, std::size_t n) {
@@ -208,7 +204,15 @@ void calc_forces(const Tables& tables, double t, Workspace& w) {
         calc_bushing(f, w.pose[f.body_a], w.twist[f.body_a], w.pose[f.body_b], w.twist[f.body_b], w.wrench[f.body_a],
                      w.wrench[f.body_b]);
     for (const Tire& f : tables.tires) calc_tire(tables, f, w.pose[f.body], w.twist[f.body], w.wrench[f.body]);
-    add_user_forces(tables, t, w);
+    for (const UserForce& f : tables.user_forces) {
+        SpatialRow<double> wrenches[most_user_bodies];
+        if (!calc_user_force(tables, f, t, w.pose.data(), w.twist.data(), wrenches)) {
+            w.user_failed = true;
+            break;
+        }
+        for (int i = 0; i < f.count; ++i)
+            add_wrench(w.wrench[tables.user_bodies[f.first + i]], wrenches[i].force, wrenches[i].torque);
+    }
 
     // own columns of the wrenches, and the gyroscopic torque
     for (std::size_t i = 0; i < tables.bodies.size(); ++i) {

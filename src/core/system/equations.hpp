@@ -28,6 +28,11 @@ void calc_gamma(const Tables& tables, double t, Workspace& w);              // g
 void calc_jacobian_and_gamma(const Tables& tables, double t, Workspace& w); // both in one sweep, for the hot path
 void calc_forces(const Tables& tables, double t, Workspace& w);             // wrench, force
 
+// The wrenches of one callable of the user on its bodies, in their order; false: it raised.
+inline constexpr int most_user_bodies = 16;
+bool calc_user_force(const Tables& tables, const UserForce& f, double t, const Pose<double>* poses,
+                     const Twist<double>* twists, SpatialRow<double>* wrenches);
+
 // y += J x and x += J^T y with a block Jacobian; y += M x
 void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y);
 void add_transpose_times(const Tables& tables, const double* jacobian, const double* y, double* x);

@@ -41,6 +41,9 @@ public:
                 }
     }
 
+    // Where the block of these rows and columns begins in K and C; both bodies must share an element.
+    int find_offset(int row_body, int column_body) const { return offset_of.at({row_body, column_body}); }
+
     std::vector<double> Jv_q, G, H; // [jacobian_size]
     std::vector<double> K, C;       // blocks, row-major nv_a x nv_b
 
@@ -55,7 +58,7 @@ private:
     void add_times(const std::vector<double>& blocks, const double* x, double* out, int columns) const;
 
     std::vector<Coupling> couplings;
-    std::map<std::pair<int, int>, int> offset_of; // of the block (a, b); looked at while building
+    std::map<std::pair<int, int>, int> offset_of; // of the block (a, b)
     std::vector<Twist<double>> accelerations;     // spatial, per body
     std::vector<BodySeeds> seeds;                 // per body, at the state of the last calc
     int block_size = 0;                           // of all blocks so far
