@@ -14,7 +14,8 @@ def save_figure(path: str, draw: Callable[[Any], None], rows: int = 1, columns: 
     except ImportError:
         print(f"\n{path} is not drawn: it needs matplotlib (the extra 'plot')")
         return False
-    figure = Figure(figsize=(7.5 if columns == 1 else 11, 1.2 + 2.8 * rows if columns == 1 else 4.5))
+    width, height = {1: (7.5, 1.2 + 2.8 * rows), 2: (11.0, 4.5 * rows)}.get(columns, (4.8 * columns, 4.2 * rows))
+    figure = Figure(figsize=(width, height))
     FigureCanvasAgg(figure)
     draw(figure.subplots(rows, columns, squeeze=False))
     figure.tight_layout()

@@ -1,4 +1,4 @@
-"""Runs of the core alone, timed: CPU seconds, which other work on the machine disturbs least."""
+"""Runs without compilation and results, timed: CPU seconds, which other work on the machine disturbs least."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core
 from ..compile import Compiled, compile_model
 from ..errors import LinkworkError
 from ..initial import find_assembly
 from ..methods import read_method
+from ..simulate import find_runner
 from ..states import States
 from ..status import STATUS_NAMES
 
@@ -42,6 +42,17 @@ class Start:
     memory: np.ndarray
 
 
+@dataclass(frozen=True)
+class Deadline:
+    """The CPU time of this process at which a run has taken too long."""
+
+    cpu: float
+
+    def is_ahead(self, t: float) -> bool:
+        """The clock's tick of a run at time t."""
+        return time.process_time() < self.cpu
+
+
 def find_start(model: Any) -> Start:
     """Compile and assemble a model."""
     compiled = compile_model(model)
@@ -58,24 +69,33 @@ def run_timed(
     t_start: float = 0.0,
     repeats: int = 1,
     first_step: float = 0.0,
+    step: float | None = None,
     max_steps: int = 10_000_000,
+    seconds: float = np.inf,
 ) -> Timed:
-    """One run with rtol = atol = tolerance, repeated for its least times; one that fails raises RunFailure."""
+    """One run with rtol = atol = tolerance, repeated for its least times; one that fails raises RunFailure.
+
+    It also fails when it takes more than `seconds` of CPU time.
+    """
     chosen = read_method(method)
     driver = {
         "t_start": t_start, "t_end": t_end, "first_step": first_step, "max_steps": max_steps,
-        **chosen.integrator_options,
+        **({"fixed_step": step} if step else {}), **chosen.integrator_options,
     }  # fmt: skip
     best_cpu = best_wall = np.inf
     for _ in range(repeats):
+        run, integrator = find_runner(chosen, step)
         cpu, wall = time.process_time(), time.perf_counter()
-        raw = _core.run(
-            start.compiled.system, chosen.formulation, chosen.integrator, chosen.formulation_options, driver,
-            tolerance, tolerance, tolerance, start.q, start.v, start.memory, {},
+        hooks = {} if np.isinf(seconds) else {"tick": Deadline(cpu + seconds).is_ahead}
+        raw = run(
+            start.compiled.system, chosen.formulation, integrator, chosen.formulation_options, driver,
+            tolerance, tolerance, tolerance, start.q, start.v, start.memory, hooks,
         )  # fmt: skip
         best_cpu = min(best_cpu, time.process_time() - cpu)
         best_wall = min(best_wall, time.perf_counter() - wall)
         status = STATUS_NAMES[raw["status"]]
+        if status == "interrupted" and hooks and time.process_time() - cpu >= seconds:
+            raise RunFailure(f"{method} at {tolerance:g}: more than {seconds:g} s at t = {raw['t_reached']:g} s")
         if status != "success":
             raise RunFailure(f"{method} at {tolerance:g}: {status} at t = {raw['t_reached']:g} s; loosen the tolerance")
     states = States(start.compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
