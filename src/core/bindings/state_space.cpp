@@ -63,6 +63,8 @@ public:
     nb::object kinds() {
         std::vector<int> kinds(formulation->size());
         formulation->fill_kinds(kinds.data());
+        for (int& kind : kinds) // to codes of others an angle is a position
+            if (kind == entry_angle || kind == entry_angle_of_any_zero) kind = entry_position;
         return nb::cast(kinds);
     }
     nb::dict facts() { return to_dict(formulation->facts()); }

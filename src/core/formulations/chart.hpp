@@ -101,7 +101,7 @@ public:
     }
 
     void fill_kinds(int* kinds) const final {
-        std::fill(kinds, kinds + count, 0);
+        for (int i = 0; i < count; ++i) kinds[i] = find_kind(i);
         std::fill(kinds + count, kinds + 2 * count, 1);
     }
     FormulationFacts facts() const final { return engine.calc_facts(chart_solver()); }
@@ -111,6 +111,8 @@ protected:
     virtual const LinearSolver* chart_solver() const = 0; // for its counts
     // Chooses the chart at (t, q, v) and writes x; sets count.
     virtual Status open_chart(double t, double* x) = 0;
+    // of chart coordinate i
+    virtual EntryKind find_kind(int) const { return entry_position; }
     // Called at accepted states with the stages of (t, q, v) in the workspace: false asks for a new chart.
     virtual bool refresh_chart(double t) = 0;
     // q with chart coordinates y on the constraints, starting from q; then v with chart rates.

@@ -75,9 +75,17 @@ struct Implicit : Ode {
     virtual HalfExplicit* half_explicit() { return nullptr; }
 };
 
-// What an entry of x is. Multipliers are scaled so that one unit changes velocities (or positions) at the rate of one
-// unit per second; so an integrator can compare h times a multiplier with its tolerance for velocities (positions).
-enum EntryKind : int { entry_position = 0, entry_velocity, entry_multiplier, entry_multiplier_of_position };
+// What an entry of x is. Angles are positions whose size counts up to one turn; those of arbitrary zero count as one
+// turn, whatever they read. Multipliers are scaled so that one unit changes velocities (or positions) at the rate of
+// one unit per second; so an integrator can compare h times a multiplier with its tolerance for velocities (positions).
+enum EntryKind : int {
+    entry_position = 0,
+    entry_velocity,
+    entry_multiplier,
+    entry_multiplier_of_position,
+    entry_angle,
+    entry_angle_of_any_zero,
+};
 
 struct Motion { // one state in full, valid until the next call
     const double *q, *v, *a, *lambda;

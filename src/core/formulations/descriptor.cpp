@@ -98,6 +98,8 @@ public:
 
     void fill_kinds(int* kinds) const override {
         std::fill(kinds, kinds + tables.nq, 0);
+        for (const Body& b : tables.bodies)
+            if (b.kind == body_planar) kinds[b.q + 2] = entry_angle;
         std::fill(kinds + tables.nq, kinds + size(), 1);
     }
     FormulationFacts facts() const override { return engine.calc_facts(); }

@@ -185,6 +185,11 @@ private:
         const Body& body = tables.bodies[owner[i]];
         return body.kind == body_rigid && independent[i] >= body.q + 3;
     }
+    EntryKind find_kind(int i) const override {
+        const Body& body = tables.bodies[owner[i]];
+        if (is_parameter(i)) return entry_angle_of_any_zero;
+        return body.kind == body_planar && independent[i] == body.q + 2 ? entry_angle : entry_position;
+    }
     static double calc_cosine(double e) { return std::sqrt(std::max(1 - e * e, 1e-300)); }
     // de/dy of independent coordinate i: c/2 for Euler parameters, else 1
     double calc_slope(int i) const { return is_parameter(i) ? 0.5 * calc_cosine(q[independent[i]]) : 1.0; }

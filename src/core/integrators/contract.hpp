@@ -6,6 +6,7 @@
 // makes current. A step handed to `attempt` carries its sign; first steps and proposals are magnitudes.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@ namespace linkwork {
 
 // Error weights, the same for all methods so that one tolerance means one thing: weight_i = atol_i + rtol |x_i|, with
 // |x_i| the larger of both ends of the step; norm = sqrt(mean((error_i / weight_i)^2)). sdirk4 and radau5 take |x_i| at
-// the beginning of the step, and radau5 scales the weights, as their published codes do.
+// the beginning of the step, and radau5 scales the weights, as their published codes do. Of an angle at most one
+// turn counts: a wheel does not know how often it has turned. An angle whose zero is an accident (which of the four
+// Euler parameters is independent just now) counts as one turn whatever it reads.
 struct Tolerances {
     double rtol = 1e-6;
     std::vector<double> atol; // [size]; infinity keeps an entry out of error norms: the algebraic ones
@@ -27,6 +30,11 @@ struct Tolerances {
         double atol;
     };
     std::vector<Algebraic> algebraic;
+    std::vector<double> least, largest; // bounds of |x_i| in its weight [size]; or nothing
+
+    double calc_weight(std::size_t i, double size) const {
+        return atol[i] + rtol * (least.empty() ? size : std::clamp(size, least[i], largest[i]));
+    }
 };
 
 struct Attempt {

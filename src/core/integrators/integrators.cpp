@@ -37,15 +37,20 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
     throw std::invalid_argument("unknown integrator '" + name + "'");
 }
 
+constexpr double full_turn = 6.283185307179586;
+
 std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, const Formulation& formulation) {
     std::vector<int> kinds(formulation.size());
     formulation.fill_kinds(kinds.data());
     Tolerances tolerances{choice.rtol, {}};
     for (const int kind : kinds) {
-        const double atol = kind == entry_position || kind == entry_multiplier_of_position ? choice.atol_position
-                                                                                           : choice.atol_velocity;
-        const bool algebraic = kind >= entry_multiplier;
+        const bool algebraic = kind == entry_multiplier || kind == entry_multiplier_of_position;
+        const bool angle = kind == entry_angle || kind == entry_angle_of_any_zero;
+        const double atol =
+            kind == entry_velocity || kind == entry_multiplier ? choice.atol_velocity : choice.atol_position;
         if (algebraic) tolerances.algebraic.push_back({static_cast<int>(tolerances.atol.size()), atol});
+        tolerances.least.push_back(kind == entry_angle_of_any_zero ? full_turn : 0.0);
+        tolerances.largest.push_back(angle ? full_turn : std::numeric_limits<double>::infinity());
         tolerances.atol.push_back(algebraic ? std::numeric_limits<double>::infinity() : atol);
     }
     return build_integrator(choice.name, formulation.size(), tolerances, choice.options);

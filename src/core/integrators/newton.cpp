@@ -12,7 +12,7 @@ constexpr double epsilon = std::numeric_limits<double>::epsilon();
 void ErrorScale::place(const double* x) {
     double sum = 0;
     for (std::size_t i = 0; i < inverse_.size(); ++i) {
-        inverse_[i] = 1 / (tolerances_.atol[i] + tolerances_.rtol * std::abs(x[i]));
+        inverse_[i] = 1 / (tolerances_.calc_weight(i, std::abs(x[i])));
         sum += x[i] * inverse_[i] * x[i] * inverse_[i];
     }
     for (std::size_t i = 0; i < algebraic_.size(); ++i) algebraic_[i] = std::abs(x[tolerances_.algebraic[i].entry]);

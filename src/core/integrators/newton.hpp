@@ -13,7 +13,7 @@
 
 namespace linkwork {
 
-// Errors in units of the tolerance at the beginning of a step: norm = sqrt(mean((e_i / (atol_i + rtol |x_i|))^2)).
+// Errors in units of the tolerance at the beginning of a step: norm = sqrt(mean((e_i / weight_i)^2)).
 // Iterations are measured with it while the end of the step is not known yet.
 class ErrorScale {
 public:

@@ -22,7 +22,7 @@ double calc_squared_norm(const Tolerances& tolerances, const double* error, cons
     std::size_t counted = 0;
     double sum = 0;
     for (std::size_t i = 0; i < size; ++i) {
-        const double weight = tolerances.atol[i] + tolerances.rtol * std::max(std::abs(x0[i]), std::abs(x1[i]));
+        const double weight = tolerances.calc_weight(i, std::max(std::abs(x0[i]), std::abs(x1[i])));
         const double ratio = error[i] / weight;
         sum += ratio * ratio;
         counted += weight < std::numeric_limits<double>::infinity();

@@ -11,7 +11,7 @@ int count_weighted(const Tolerances& tolerances);
 // x' at (t, x): f, solved with B where there is one.
 Status calc_derivative(Implicit& ode, double t, const double* x, double* derivative);
 
-// Square of the weighted norm of `error`: mean of (error_i / (atol_i + rtol max(|x0_i|, |x1_i|)))^2.
+// Square of the weighted norm of `error`: mean of (error_i / weight_i)^2 with |x_i| the larger of both.
 double calc_squared_norm(const Tolerances& tolerances, const double* error, const double* x0, const double* x1);
 
 // A first step for a method of this order, from the sizes of x, x' and a difference quotient for x''. `rate` is x';
