@@ -13,7 +13,7 @@ import pytest
 
 import linkwork as lw
 from catalogue import MACHINES, Case, list_machines, name_of
-from linkwork.methods import LEGAL
+from linkwork.methods import LEGAL, LOW_ORDER
 
 EXPLICIT = ("dopri5", "dop853", "adams")
 PAIRS = [
@@ -68,7 +68,7 @@ def calc_difference(result: lw.Result, reference: lw.Result) -> tuple[float, flo
 def test_all_pairs_agree(case: Case, method: str) -> None:
     t_end = SHORT.get(case.name, case.t_end)
     reference = calc_reference(case.name, t_end)
-    tolerance = 1e-9 if method.endswith(EXPLICIT) else 1e-7
+    tolerance = 1e-9 if method.endswith(EXPLICIT) else 1e-5 if method.endswith(LOW_ORDER) else 1e-7
     result = build(case.name).simulate(t_end, method=method, rtol=tolerance, atol=tolerance, output=reference.t)
     assert result.status.success, result.status
     position, velocity, reaction = calc_difference(result, reference)
@@ -96,8 +96,9 @@ STEPS = {
     "sdirk4": (20, 40, 80),
     "radau5": (10, 20, 40),
     "rodas": (20, 40, 80),
+    **dict.fromkeys(LOW_ORDER, (40, 80, 160)),
 }
-ORDERS = {"dopri5": 5, "phem56": 5, "dop853": 8, "sdirk4": 4, "radau5": 5, "rodas": 4}
+ORDERS = {"dopri5": 5, "phem56": 5, "dop853": 8, "sdirk4": 4, "radau5": 5, "rodas": 4, **dict.fromkeys(LOW_ORDER, 2)}
 
 
 @pytest.mark.parametrize("method", [pair for pair in PAIRS if pair.split("/")[1] in ORDERS])
@@ -114,7 +115,7 @@ def test_fixed_steps_show_the_order_of_the_integrator(name: str, method: str) ->
         max(np.abs(run[body].velocity[-1] - reference[body].velocity[-1]).max() for body in run.bodies) for run in runs
     ]
     orders = [np.log(a / b) / np.log(m / n) for (a, b), (n, m) in zip(pairwise(errors), pairwise(counts), strict=True)]
-    assert errors[-1] < 1e-5
+    assert errors[-1] < (1e-2 if integrator in LOW_ORDER else 1e-5)
     # a repartition between two step sizes moves the error about; round-off ends the convergence, that of the difference
     # by which rodas finds f_t earlier than that of the others
     floor = 3e-8 if method == "tangent_plane/rodas" else 1e-11

@@ -26,6 +26,11 @@ INTEGRATORS = {
     "radau5": "implicit Runge-Kutta of Radau type, order 5(3), L-stable",
     "rodas": "Rosenbrock method, order 4(3), L-stable, no iteration",
     "bdf": "backward differentiation of variable order 1 to 5",
+    "trapezoidal": "trapezoidal rule, order 2, A-stable, no damping",
+    "bdf2": "backward differentiation of order 2, L-stable",
+    "park": "Park's formula, order 2, stiffly stable, half the error of bdf2",
+    "hht": "Hilber, Hughes and Taylor, order 2, numerical damping by alpha",
+    "generalized_alpha": "generalized-alpha method, order 2, numerical damping by rho",
     "scipy:Radau": "scipy's implicit Runge-Kutta method of Radau type, order 5(3)",
     "scipy:BDF": "scipy's backward differentiation of variable order 1 to 5",
     "scipy:LSODA": "scipy's LSODA: Adams and backward differentiation, switching",
@@ -34,20 +39,23 @@ INTEGRATORS = {
 EXPLICIT = ("dopri5", "dop853", "adams")
 HALF_EXPLICIT = ("half_explicit_euler", "phem56")  # they need the index-2 equations
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
+LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the two-loop implicit method, tlismni.md
 EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
 STATE_SPACE = ("partitioning", "tangent_plane")
 LEGAL: dict[str, tuple[str, ...]] = {
-    formulation: EXPLICIT + IMPLICIT + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
+    formulation: EXPLICIT + IMPLICIT + LOW_ORDER + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
 LEGAL["index2"] = HALF_EXPLICIT
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
     "newton_fd": "Newton's method with Jacobians by differences",
-    "krylov": "Newton's method with GMRES, no Jacobian",
+    "krylov": "Newton's method in Krylov subspaces, no Jacobian",
 }
+ITERATIONS = {**NEWTON, "fixed_point": "simple iteration, no Jacobian; converges while h eta |J| < 1"}
 SOLVERS: dict[str, tuple[str, ...]] = {  # of the implicit integrators; the explicit ones take none
-    integrator: tuple(NEWTON) for integrator in IMPLICIT
+    **{integrator: tuple(NEWTON) for integrator in IMPLICIT},
+    **{integrator: tuple(ITERATIONS) for integrator in LOW_ORDER},
 }
 LINEAR = {
     "topology": "block-sparse, static elimination order from the mechanism's graph",
@@ -70,7 +78,18 @@ VARIANTS = {  # integrator -> its coefficient sets, the default first
     "rodas": ("rodas4", "rodas42", "rodas4p", "rodas4p2"),
 }
 HIGHEST_ORDER = {"adams": 12, "bdf": 5}  # integrators that take max_order
-INTEGRATOR_OPTIONS = ("variant", "max_order")
+DAMPING = {  # integrator -> its option, lowest and highest value, meaning
+    "hht": ("alpha", -1 / 3, 0.0, "numerical damping, from -1/3 (most) to 0 (none) (-0.1)"),
+    "generalized_alpha": ("rho", 0.0, 1.0, "factor by which the highest frequencies shrink in a step, 0 to 1 (0.8)"),
+}
+KRYLOV_OPTIONS = {  # of solver = "krylov"
+    "preconditioner": "'none', 'kept' (the iteration matrix factored last) or 'block' (its diagonal blocks)",
+    "block_size": "coordinates in a block of preconditioner 'block' (6)",
+    "iom": "vectors that a new one is made orthogonal to, 0 for all (0)",
+}
+FORCING = "residual of the linear systems of solver 'krylov', relative (0.005)"
+PRECONDITIONERS = ("none", "block", "kept")
+INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing")
 COMMON_OPTIONS = {
     "position_tolerance": "tolerance of position corrections, m or rad (1e-12)",
     "rank_tolerance": "relative tolerance below which a constraint row counts as dependent (1e-9)",
@@ -121,7 +140,7 @@ class Method:
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
-        _check_options(formulation, integrator, options)
+        _check_options(formulation, integrator, solver, options)
         if linear != "topology":
             options["linear"] = linear
         values = (formulation, integrator, solver, linear, tuple(sorted(options.items())), code)
@@ -160,16 +179,21 @@ class Method:
     @property
     def integrator_options(self) -> dict[str, Any]:
         """What the integrator is built with."""
-        return {key: value for key, value in self.options if key in INTEGRATOR_OPTIONS}
+        own = {key: value for key, value in self.options if key in INTEGRATOR_OPTIONS}
+        return {**({"solver": self.solver} if self.solver and self.integrator in LOW_ORDER else {}), **own}
 
     def __str__(self) -> str:
         return "/".join(part for part in (self.formulation, self.integrator, self.solver) if part)
 
 
-def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]) -> None:
-    """Options of the formulation are positive numbers; those of the integrator are a variant or an order."""
+def _check_options(formulation: str, integrator: str, solver: str | None, options: Mapping[str, Any]) -> None:
+    """Options of the formulation are positive numbers; those of integrator and solver are of their own kinds."""
     variants, highest = VARIANTS.get(integrator, ()), HIGHEST_ORDER.get(integrator, 0)
+    damping = DAMPING.get(integrator)
     own = {**({"variant": ""} if variants else {}), **({"max_order": ""} if highest else {})}
+    own |= {damping[0]: damping[3]} if damping else {}
+    own |= KRYLOV_OPTIONS if solver == "krylov" else {}
+    own |= {"forcing": FORCING} if solver == "krylov" and integrator in LOW_ORDER else {}
     known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {}), **own}
     for key, value in options.items():
         if key not in known:
@@ -183,6 +207,15 @@ def _check_options(formulation: str, integrator: str, options: Mapping[str, Any]
         elif key == "max_order":
             if not isinstance(value, int) or not 1 <= value <= highest:
                 raise MethodError(f"max_order={value!r} of '{integrator}' must be an integer from 1 to {highest}")
+        elif key == "preconditioner":
+            if value not in PRECONDITIONERS:
+                raise MethodError(f"there is no preconditioner {value!r}; take {', '.join(PRECONDITIONERS)}")
+        elif key in ("iom", "block_size"):
+            if not isinstance(value, int) or value < (key == "block_size"):
+                raise MethodError(f"{key}={value!r} must be a whole number of vectors or coordinates")
+        elif damping and key == damping[0]:
+            if not isinstance(value, (int, float)) or not damping[1] <= value <= damping[2]:
+                raise MethodError(f"{key}={value!r} of '{integrator}' must be {damping[3]}")
         elif not isinstance(value, (int, float)) or not 0 < value < float("inf"):
             raise MethodError(f"option {key}={value!r} must be a positive number")
 

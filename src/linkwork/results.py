@@ -37,6 +37,8 @@ class Statistics:
     decompositions: int = 0  # of the iteration matrices of implicit methods
     iterations: int = 0  # of Newton's method in implicit methods
     convergence_failures: int = 0
+    restrictions: int = 0  # steps after which slow simple iteration kept the next one short
+    krylov_vectors: int = 0  # products with the Jacobian made by solver "krylov"
     factorizations: int = 0
     linear_solves: int = 0
     repartitions: int = 0

@@ -10,6 +10,9 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     };
     get("linear", o.linear);
     get("solver", o.solver);
+    get("preconditioner", o.preconditioner);
+    get("block_size", o.block_size);
+    get("iom", o.iom);
     get("dense_limit", o.dense_limit);
     get("baumgarte_alpha", o.baumgarte_alpha);
     get("baumgarte_beta", o.baumgarte_beta);
@@ -29,6 +32,7 @@ nb::dict to_dict(const FormulationFacts& f) {
     statistics["rank_changes"] = f.rank_changes;
     statistics["analyses"] = f.analyses;
     statistics["fallbacks"] = f.fallbacks;
+    statistics["krylov_vectors"] = f.krylov_vectors;
     statistics["position_iterations"] = f.position_iterations;
     statistics["constraint_jacobians"] = f.constraint_jacobians;
     statistics["condition"] = f.condition;

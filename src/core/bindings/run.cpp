@@ -33,6 +33,10 @@ IntegratorOptions read_integrator_options(const nb::dict& d) {
     IntegratorOptions o;
     if (d.contains("variant")) o.variant = nb::cast<std::string>(nb::object(d["variant"]));
     if (d.contains("max_order")) o.max_order = nb::cast<int>(nb::object(d["max_order"]));
+    if (d.contains("solver")) o.solver = nb::cast<std::string>(nb::object(d["solver"]));
+    if (d.contains("alpha")) o.alpha = nb::cast<double>(nb::object(d["alpha"]));
+    if (d.contains("forcing")) o.forcing = nb::cast<double>(nb::object(d["forcing"]));
+    if (d.contains("rho")) o.rho = nb::cast<double>(nb::object(d["rho"]));
     return o;
 }
 
@@ -166,6 +170,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["decompositions"] = spent.factorizations;
     statistics["iterations"] = spent.iterations;
     statistics["convergence_failures"] = spent.convergence_failures;
+    statistics["restrictions"] = spent.restrictions;
     result["statistics"] = statistics;
     return result;
 }
@@ -190,6 +195,11 @@ struct PythonOde {
         }
         return false;
     }
+    void raise() const {
+        if (exception.is_none()) return;
+        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
+        throw nb::python_error();
+    }
     static bool calc_rate(void* context, double t, const double* x, double* rate) {
         auto& self = *static_cast<PythonOde*>(context);
         return self.call(self.function, t, x, self.size, rate);
@@ -200,14 +210,21 @@ struct PythonOde {
     }
 };
 
+FunctionOde build_ode(PythonOde& python, int size, const nb::dict& options) {
+    FunctionOde ode(size, &PythonOde::calc_rate, &python);
+    if (!python.jacobian.is_none()) ode.jacobian = &PythonOde::calc_jacobian;
+    ode.options = read_formulation_options(options);
+    ode.has_halves = options.contains("second_order");
+    return ode;
+}
+
 nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, double t1, const std::string& name,
                           double rtol, double atol, double step, const std::vector<double>& output,
                           const nb::object& jacobian, const nb::dict& options, const nb::object& mass,
                           const std::vector<int>& algebraic) {
     const int n = static_cast<int>(x0.shape(0));
     PythonOde python{function, jacobian, x0.shape(0)};
-    FunctionOde ode(n, &PythonOde::calc_rate, &python);
-    if (!jacobian.is_none()) ode.jacobian = &PythonOde::calc_jacobian;
+    FunctionOde ode = build_ode(python, n, options);
     if (!mass.is_none()) {
         const auto rows = nb::cast<std::vector<double>>(mass.attr("ravel")().attr("tolist")());
         if (rows.size() != x0.shape(0) * x0.shape(0)) throw nb::value_error("mass does not fit the state");
@@ -221,10 +238,7 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
     limits.first_step = driver.first_step, limits.max_step = driver.max_step, limits.max_steps = driver.max_steps;
     OdeRun run = solve_ode(ode, *integrator, x0.data(), limits, output);
-    if (!python.exception.is_none()) {
-        PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(python.exception.ptr())), python.exception.ptr());
-        throw nb::python_error();
-    }
+    python.raise();
     nb::dict result;
     const std::size_t steps = run.t.size(), outputs = run.output_x.size() / std::max(n, 1);
     result["status"] = static_cast<int>(run.status);
@@ -240,6 +254,37 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     result["decompositions"] = facts.factorizations;
     result["iterations"] = facts.iterations;
     result["convergence_failures"] = facts.convergence_failures;
+    result["restrictions"] = facts.restrictions;
+    result["krylov_vectors"] = ode.solver.vectors();
+    return result;
+}
+
+// Steps of given sizes, whatever their errors: what a formula does when its step changes.
+nb::dict take_steps(nb::object function, double t0, const Array& x0, const std::vector<double>& steps,
+                    const std::string& name, double rtol, double atol, const nb::object& jacobian,
+                    const nb::dict& options) {
+    const int n = static_cast<int>(x0.shape(0));
+    PythonOde python{function, jacobian, x0.shape(0)};
+    FunctionOde ode = build_ode(python, n, options);
+    auto integrator =
+        build_integrator(name, n, Tolerances{rtol, std::vector<double>(n, atol)}, read_integrator_options(options));
+    std::vector<double> x(x0.data(), x0.data() + n), errors;
+    double h = steps.empty() ? 0 : std::abs(steps[0]), next = 0, t_end = t0;
+    for (const double step : steps) t_end += step;
+    Status status = integrator->start(ode, t0, x0.data(), t_end, h);
+    for (std::size_t k = 0; k < steps.size() && status == Status::success; ++k) {
+        const Attempt attempt = integrator->attempt(ode, steps[k], false);
+        status = attempt.status;
+        if (status == Status::success) status = integrator->accept(ode, false, next);
+        errors.push_back(attempt.error);
+        x.insert(x.end(), integrator->x(), integrator->x() + n);
+    }
+    python.raise();
+    nb::dict result;
+    result["status"] = static_cast<int>(status);
+    result["errors"] = to_array(std::move(errors));
+    const std::size_t rows = x.size() / std::max(n, 1);
+    result["x"] = to_rows(std::move(x), n, rows);
     return result;
 }
 
@@ -249,12 +294,17 @@ void bind_run(nb::module_& m) {
     m.def("run", &run_system, "system"_a, "formulation"_a, "integrator"_a, "formulation_options"_a, "driver_options"_a,
           "rtol"_a, "atol_position"_a, "atol_velocity"_a, "q"_a, "v"_a, "memory"_a, "hooks"_a,
           "Simulate a compiled model; see linkwork.simulate.");
-    m.def("solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
-          "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
-          "mass"_a = nb::none(), "algebraic"_a = std::vector<int>{},
-          "Integrate x' = f(t, x) of a Python function, or mass x' = f(t, x); jacobian(t, x) -> f_x, else by "
-          "differences; "
-          "algebraic: entries without error control; options: first_step, max_step, max_steps, variant, max_order.");
+    m.def(
+        "solve_ode", &solve_ode_python, "function"_a, "t0"_a, "x0"_a, "t1"_a, "integrator"_a, "rtol"_a, "atol"_a,
+        "step"_a = 0.0, "output"_a = std::vector<double>{}, "jacobian"_a = nb::none(), "options"_a = nb::dict(),
+        "mass"_a = nb::none(), "algebraic"_a = std::vector<int>{},
+        "Integrate x' = f(t, x) of a Python function, or mass x' = f(t, x); jacobian(t, x) -> f_x, else by "
+        "differences; "
+        "algebraic: entries without error control; options: first_step, max_step, max_steps, variant, max_order, those "
+        "of the solver; second_order: x = (y, y').");
+    m.def("take_steps", &take_steps, "function"_a, "t0"_a, "x0"_a, "steps"_a, "integrator"_a, "rtol"_a, "atol"_a,
+          "jacobian"_a = nb::none(), "options"_a = nb::dict(),
+          "Take steps of given sizes, whatever their errors; returns x after each and the errors estimated.");
 }
 
 } // namespace linkwork

@@ -14,12 +14,12 @@
 
 namespace linkwork {
 
-class ChartFormulation : public Formulation, protected ChartMap {
+class ChartFormulation : public Formulation, public SecondOrder, protected ChartMap {
 public:
     ChartFormulation(const Tables& tables, const FormulationOptions& options)
         : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq),
-          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv),
-          displacement(tables.nv) {}
+          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv),
+          tangent(tables.nv) {}
 
     int size() const final { return 2 * count; }
 
@@ -43,35 +43,47 @@ public:
     }
 
     Status calc_linearization(double t, const double* x) final {
-        if (implicit_count != count) {
-            // in descriptor form the dense matrices are not needed, and not paid for
-            if (!in_descriptor_form()) implicit.resize(size(), true, options.solver);
-            implicit_count = count;
-        }
-        ++engine.facts.linearizations;
+        resize_implicit();
         linearized_time = t;
+        if (!implicit.is_krylov() || implicit.wants_analytic()) ++engine.facts.linearizations;
         if (in_descriptor_form()) {
             const Status status = evaluate(t, x);
             if (status != Status::success) return status;
             if (!descriptor) descriptor = std::make_unique<DescriptorCorrection>(tables);
             return descriptor->calc(t, engine);
         }
-        if (!implicit.wants_analytic()) return implicit.calc_differences(*this, t, x);
-        const Status status = evaluate(t, x);
-        if (status != Status::success) return status;
-        return reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
+        Status status = evaluate(t, x);
+        if (status == Status::success && implicit.wants_analytic())
+            status = reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
+        if (status == Status::success && !implicit.is_analytic()) status = implicit.calc_differences(*this, t, x);
+        return status;
     }
     // Always the exact one, for codes that solve by themselves.
     Status fill_jacobian(double* J) final {
         if (!in_descriptor_form()) return implicit.fill_jacobian(*this, J);
         ImplicitSolver whole;
-        whole.resize(size(), true, "newton");
+        whole.resize(size(), true, {});
         const Status status = reduced.calc(linearized_time, *this, engine, count, whole.J1, whole.J2);
         return status == Status::success ? whole.fill_jacobian(*this, J) : status;
     }
     bool depends_on_time() const final { return linkwork::depends_on_time(tables); }
     Status factor(double c) final { return factor_by(c, real_c); }
     Status factor(std::complex<double> c) final { return factor_by(c, complex_c); }
+    void set_scale(const double* inverse, double relative, double absolute) final {
+        resize_implicit();
+        if (implicit.is_krylov()) implicit.set_scale(inverse, relative, absolute);
+    }
+    SecondOrder* second_order() final { return this; }
+    Status factor_half(double c_a, double c_v) final {
+        if (!in_descriptor_form()) return implicit.factor_half(c_a, c_v);
+        return descriptor->factor(c_a, c_v) ? Status::success : Status::not_finite;
+    }
+    void solve_half(double* r) final {
+        if (!in_descriptor_form()) return implicit.solve_half(*this, r);
+        calc_tangent(r, tangent.data());
+        descriptor->solve(tangent.data(), nullptr, displacement.data());
+        calc_chart_part(displacement.data(), r);
+    }
     void solve(double* r) final { in_descriptor_form() ? solve_descriptor(real_c, r) : implicit.solve(*this, r); }
     void solve(std::complex<double>* r) final {
         in_descriptor_form() ? solve_descriptor(complex_c, r) : implicit.solve(*this, r);
@@ -104,7 +116,11 @@ public:
         for (int i = 0; i < count; ++i) kinds[i] = find_kind(i);
         std::fill(kinds + count, kinds + 2 * count, 1);
     }
-    FormulationFacts facts() const final { return engine.calc_facts(chart_solver()); }
+    FormulationFacts facts() const final {
+        FormulationFacts all = engine.calc_facts(chart_solver());
+        all.krylov_vectors = implicit.vectors();
+        return all;
+    }
     Workspace& workspace() final { return engine.w; }
 
 protected:
@@ -130,10 +146,15 @@ protected:
     virtual void calc_tangent(const double* y, double* d) { static_cast<void>(y), static_cast<void>(d); }
     virtual void calc_chart_part(const double* d, double* y) { static_cast<void>(d), static_cast<void>(y); }
 
+    void resize_implicit() {
+        // in descriptor form the dense matrices are not needed, and not paid for
+        if (implicit_count != count && !in_descriptor_form()) implicit.resize(size(), true, options);
+        implicit_count = count;
+    }
     template <class Scalar> Status factor_by(Scalar c, Scalar& kept) {
         kept = c;
         if (!in_descriptor_form()) return implicit.factor(c);
-        return descriptor->factor(c) ? Status::success : Status::not_finite;
+        return descriptor->factor(c * c, c) ? Status::success : Status::not_finite;
     }
 
     // r = (r1, r2) becomes (y, c y - r1), see descriptor_correction.hpp
@@ -220,7 +241,7 @@ protected:
     std::vector<double> kept; // x of the state lifted last
     double kept_time = std::nan("");
     std::vector<double> q_accepted, v_accepted, a_accepted; // last accepted state
-    std::vector<double> displacement;
+    std::vector<double> displacement, tangent;
     double accepted_time = 0, guess_time = 0;
 };
 

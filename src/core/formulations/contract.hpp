@@ -48,6 +48,14 @@ struct HalfExplicit {
     virtual Status close_stage(double t, const double* x, double step, double* acceleration) = 0;
 };
 
+// What formulas that tie the two halves of x = (y, u), y' = u, u' = f(t, y, u), to each other need: solutions of half
+// the size, with J1 = f_y and J2 = f_u of the last calc_linearization.
+struct SecondOrder {
+    virtual ~SecondOrder() = default;
+    virtual Status factor_half(double c_a, double c_v) = 0; // c_a I - c_v J2 - J1
+    virtual void solve_half(double* r) = 0;                 // r := (c_a I - c_v J2 - J1)^-1 r
+};
+
 // What implicit integrators need on top: the linearization J = f_x at one state, kept until asked for again, and
 // solutions with c B - J. How J comes about (analytic, differences, products only) is the formulation's choice of
 // solver.
@@ -73,6 +81,12 @@ struct Implicit : Ode {
     virtual void solve(std::complex<double>* r) = 0;
     // Half-explicit stages, where the formulation has them.
     virtual HalfExplicit* half_explicit() { return nullptr; }
+    // How good solutions have to be where they are found by iteration: errors are measured by 1 / w_i (`inverse`), the
+    // residual is wanted this small relative to the right side, or as an error in x.
+    virtual void set_scale(const double* inverse, double relative, double absolute) {
+        static_cast<void>(inverse), static_cast<void>(relative), static_cast<void>(absolute);
+    }
+    virtual SecondOrder* second_order() { return nullptr; } // where x has such halves
 };
 
 // What an entry of x is. Angles are positions whose size counts up to one turn; those of arbitrary zero count as one
@@ -97,6 +111,7 @@ struct FormulationFacts {
     long evaluations = 0, linearizations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
     long constraint_jacobians = 0;    // of half-explicit stages: evaluations of J
+    long krylov_vectors = 0;          // products with J that solver = "krylov" made
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
     double condition = 0;             // last condition estimate of the partition (partitioning) or of the chart
     // How near the run came to a singular position, and when: smallest eigenvalue of J M^-1 J^T relative to the largest
@@ -123,7 +138,10 @@ struct Formulation : Implicit {
 
 struct FormulationOptions {
     std::string linear = "topology";
-    std::string solver = "newton"; // of implicit integrators: "newton", "newton_fd", "krylov"
+    std::string solver = "newton";       // of implicit integrators: "newton", "newton_fd", "krylov", "fixed_point"
+    std::string preconditioner = "none"; // of krylov: "none", "block", "kept"
+    int block_size = 6;                  // of the blocks of coordinates that "block" keeps
+    int iom = 0;                         // of krylov: vectors that a new one is made orthogonal to; 0: all
     int dense_limit =
         30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
     bool half_explicit = false;                       // index2: the integrator is a half-explicit one

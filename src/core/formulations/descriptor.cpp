@@ -47,7 +47,11 @@ public:
 
     // By differences: these formulations are for explicit integrators in the first place.
     Status calc_linearization(double t, const double* x) override {
-        if (!implicit.is_sized()) implicit.resize(size(), false, "newton_fd");
+        if (!implicit.is_sized()) {
+            FormulationOptions differences;
+            differences.solver = "newton_fd";
+            implicit.resize(size(), false, differences);
+        }
         ++engine.facts.linearizations;
         return implicit.calc_differences(*this, t, x);
     }

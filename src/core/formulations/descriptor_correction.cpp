@@ -14,14 +14,14 @@ Status DescriptorCorrection::calc(double t, const Accelerations& engine) {
 }
 
 // The pattern holds every entry that may be there, so that it is analysed once.
-template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system, Scalar c) {
+template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system, Scalar c_a, Scalar c_v) {
     std::vector<Eigen::Triplet<Scalar>> entries;
     const int nv = tables.nv, size = nv + tables.rows_count;
     for (const Body& b : tables.bodies)
         for (int i = 0; i < b.nv; ++i)
-            for (int j = 0; j < b.nv; ++j) entries.emplace_back(b.v + i, b.v + j, c * c * calc_mass_entry(b, i, j));
+            for (int j = 0; j < b.nv; ++j) entries.emplace_back(b.v + i, b.v + j, c_a * calc_mass_entry(b, i, j));
     slopes.for_each_entry([&](int row, int column, double stiffness, double damping) {
-        entries.emplace_back(row, column, -c * damping - stiffness);
+        entries.emplace_back(row, column, -c_v * damping - stiffness);
     });
     for (const Part& part : tables.parts) {
         const Body& b = tables.bodies[part.body];
@@ -46,8 +46,10 @@ template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system
     return system.lu.info() == Eigen::Success;
 }
 
-bool DescriptorCorrection::factor(double c) { return factor(real, c); }
-bool DescriptorCorrection::factor(std::complex<double> c) { return factor(complex, c); }
+bool DescriptorCorrection::factor(double c_a, double c_v) { return factor(real, c_a, c_v); }
+bool DescriptorCorrection::factor(std::complex<double> c_a, std::complex<double> c_v) {
+    return factor(complex, c_a, c_v);
+}
 
 template <class Scalar>
 void DescriptorCorrection::solve(System<Scalar>& system, const Scalar* tangent, const Scalar* tangent_1, Scalar* d) {
@@ -55,8 +57,9 @@ void DescriptorCorrection::solve(System<Scalar>& system, const Scalar* tangent, 
     for (const Body& b : tables.bodies)
         for (int i = 0; i < b.nv; ++i)
             for (int j = 0; j < b.nv; ++j) system.side[b.v + i] += calc_mass_entry(b, i, j) * tangent[b.v + j];
-    slopes.for_each_entry(
-        [&](int row, int column, double, double damping) { system.side[row] -= damping * tangent_1[column]; });
+    if (tangent_1)
+        slopes.for_each_entry(
+            [&](int row, int column, double, double damping) { system.side[row] -= damping * tangent_1[column]; });
     const Eigen::Matrix<Scalar, -1, 1> answer = system.lu.solve(system.side);
     std::copy_n(answer.data(), tables.nv, d);
 }

@@ -7,8 +7,9 @@ namespace linkwork {
 
 namespace {
 
-constexpr int krylov_size = 30, krylov_restarts = 4;
-constexpr double krylov_tolerance = 1e-8; // of the residual, relative to the right side
+constexpr double kept_range = 1.3; // ratio of c to that of the kept matrix, beyond which it is factored anew
+// What preconditions is made anew when a solution takes more vectors than this many times those of the first one.
+constexpr int kept_growth = 2, kept_vectors = 4;
 
 double real_part(double s) { return s; }
 double real_part(std::complex<double> s) { return s.real(); }
@@ -17,24 +18,43 @@ double imag_part(std::complex<double> s) { return s.imag(); }
 
 } // namespace
 
-void ImplicitSolver::resize(int size, bool second_order, const std::string& mode) {
+void ImplicitSolver::resize(int size, bool second_order, const FormulationOptions& options) {
+    const std::string& mode = options.solver;
     mode_ = mode == "newton_fd" ? Mode::differences : mode == "krylov" ? Mode::krylov : Mode::analytic;
     size_ = size;
     second_order_ = second_order;
     half_ = second_order ? size / 2 : size;
+    preconditions_ = mode_ == Mode::krylov && options.preconditioner != "none";
+    stale_ = true;
+    block_size_ = options.preconditioner == "block" ? options.block_size : 0;
+    rule_.orthogonal = options.iom;
     x_.assign(size, 0.0);
-    f_ = moved_ = slope_ = direction_ = x_;
-    if (mode_ == Mode::krylov) return;
+    f_ = moved_ = slope_ = direction_ = image_ = x_;
+    inverse_.assign(size, 1.0);
+    matrix_inverse_.assign(half_, 1.0);
+    resize_system<double>(rule_.vectors);
+    resize_system<std::complex<double>>(rule_.vectors);
+    if (mode_ == Mode::krylov && !preconditions_) return;
     if (second_order)
         J1.setZero(half_, half_), J2.setZero(half_, half_);
     else
         J.setZero(size, size);
-    real_.setZero(half_, half_);
-    complex_.setZero(half_, half_);
-    side_.setZero(half_);
-    complex_side_.setZero(half_);
-    lu_ = Eigen::PartialPivLU<Matrix>(half_);
-    complex_lu_ = Eigen::PartialPivLU<ComplexMatrix>(half_);
+}
+
+template <class Scalar> void ImplicitSolver::resize_system(int vectors) {
+    System<Scalar>& s = system<Scalar>();
+    s.ready = false;
+    s.side.setZero(half_);
+    if (mode_ == Mode::krylov) s.krylov.resize(half_, vectors);
+    if (mode_ == Mode::krylov && !preconditions_) return;
+    s.matrix.setZero(half_, half_);
+    s.lu = Eigen::PartialPivLU<MatrixOf<Scalar>>(half_);
+}
+
+void ImplicitSolver::set_scale(const double* inverse, double relative, double absolute) {
+    std::copy_n(inverse, inverse_.size(), inverse_.begin());
+    rule_.relative = relative;
+    absolute_ = absolute;
 }
 
 // One column per entry of x; in second-order form only the lower half of f is looked at.
@@ -42,7 +62,13 @@ Status ImplicitSolver::calc_differences(Ode& ode, double t, const double* x) {
     t_ = t;
     std::copy(x, x + size_, x_.begin());
     Status status = ode.calc_rate(t, x, f_.data());
-    if (status != Status::success || mode_ == Mode::krylov) return status;
+    if (status != Status::success) return status;
+    if (mode_ == Mode::krylov) {
+        double sum = 0;
+        for (int i = 0; i < size_; ++i) sum += x[i] * inverse_[i] * x[i] * inverse_[i];
+        size_of_x_ = std::sqrt(sum / std::max(size_, 1));
+        return status;
+    }
     moved_ = x_;
     for (int j = 0; j < size_; ++j) {
         const double step = std::sqrt(2.2e-16 * std::max(1e-5, std::abs(x[j])));
@@ -64,7 +90,9 @@ Status ImplicitSolver::calc_differences(Ode& ode, double t, const double* x) {
 Status ImplicitSolver::fill_jacobian(Ode& ode, double* out) {
     if (mode_ == Mode::krylov) {
         ImplicitSolver whole;
-        whole.resize(size_, second_order_, "newton_fd");
+        FormulationOptions options;
+        options.solver = "newton_fd";
+        whole.resize(size_, second_order_, options);
         const Status status = whole.calc_differences(ode, t_, x_.data());
         return status == Status::success ? whole.fill_jacobian(ode, out) : status;
     }
@@ -81,132 +109,134 @@ Status ImplicitSolver::fill_jacobian(Ode& ode, double* out) {
     return Status::success;
 }
 
-template <class Scalar> bool ImplicitSolver::is_regular(const Eigen::PartialPivLU<Eigen::Matrix<Scalar, -1, -1>>& lu) {
-    const auto diagonal = lu.matrixLU().diagonal().cwiseAbs();
-    return lu.matrixLU().rows() == 0 || (diagonal.minCoeff() > 0 && std::isfinite(diagonal.maxCoeff()));
+template <class Scalar> Status ImplicitSolver::factor_any(Scalar c, Scalar c_a, Scalar c_v) {
+    System<Scalar>& s = system<Scalar>();
+    s.c = c, s.c_a = c_a, s.c_v = c_v;
+    if (mode_ != Mode::krylov) return factor_matrix<Scalar>();
+    if (!preconditions_) return Status::success;
+    const double ratio = std::abs(c_a) / std::max(std::abs(s.factored_a), 1e-300);
+    const double range = second_order_ ? kept_range * kept_range : kept_range;
+    if (s.ready && !stale_ && ratio < range && ratio * range > 1) return Status::success;
+    if (stale_) fresh_vectors_ = 0;
+    stale_ = false;
+    return factor_matrix<Scalar>();
 }
 
-Status ImplicitSolver::factor(double c) {
-    c_ = c;
-    if (mode_ == Mode::krylov) return Status::success;
+template <class Scalar> Status ImplicitSolver::factor_matrix() {
+    System<Scalar>& s = system<Scalar>();
     if (second_order_)
-        real_ = -c * J2 - J1;
+        s.matrix = -s.c_v * J2.cast<Scalar>() - J1.cast<Scalar>();
     else
-        real_ = -J;
+        s.matrix = -J.cast<Scalar>();
     if (mass.size() > 0)
-        real_ += c * mass;
+        s.matrix += s.c_a * mass.cast<Scalar>();
     else
-        real_.diagonal().array() += second_order_ ? c * c : c;
-    lu_.compute(real_);
-    return is_regular<double>(lu_) ? Status::success : Status::not_finite;
+        s.matrix.diagonal().array() += s.c_a;
+    if (block_size_ > 0)
+        for (int j = 0; j < half_; ++j)
+            for (int i = 0; i < half_; ++i)
+                if (i / block_size_ != j / block_size_) s.matrix(i, j) = 0;
+    s.lu.compute(s.matrix);
+    s.factored_a = s.c_a;
+    const auto diagonal = s.lu.matrixLU().diagonal().cwiseAbs();
+    s.ready = half_ == 0 || (diagonal.minCoeff() > 0 && std::isfinite(diagonal.maxCoeff()));
+    return s.ready ? Status::success : Status::not_finite;
 }
 
-Status ImplicitSolver::factor(std::complex<double> c) {
-    complex_c_ = c;
-    if (mode_ == Mode::krylov) return Status::success;
-    if (second_order_)
-        complex_ = (-c * J2.cast<std::complex<double>>()) - J1.cast<std::complex<double>>();
+Status ImplicitSolver::factor(double c) { return factor_any(c, second_order_ ? c * c : c, c); }
+Status ImplicitSolver::factor(std::complex<double> c) { return factor_any(c, second_order_ ? c * c : c, c); }
+Status ImplicitSolver::factor_half(double c_a, double c_v) { return factor_any(c_v, c_a, c_v); }
+
+void ImplicitSolver::solve_half(Ode& ode, double* r) { solve_matrix(ode, r); }
+void ImplicitSolver::solve(Ode& ode, double* r) { solve_any(ode, r); }
+void ImplicitSolver::solve(Ode& ode, std::complex<double>* r) { solve_any(ode, r); }
+
+// In second-order form: dy from r2 + (c - J2) r1, du = c dy - r1
+template <class Scalar> void ImplicitSolver::solve_any(Ode& ode, Scalar* r) {
+    if (!second_order_) return solve_matrix(ode, r);
+    System<Scalar>& s = system<Scalar>();
+    Eigen::Map<Eigen::Matrix<Scalar, -1, 1>> upper(r, half_), lower(r + half_, half_);
+    if (mode_ != Mode::krylov)
+        s.side.noalias() = J2 * upper;
+    else if (upper.isZero(0))
+        s.side.setZero();
     else
-        complex_ = -J.cast<std::complex<double>>();
-    if (mass.size() > 0)
-        complex_ += c * mass.cast<std::complex<double>>();
-    else
-        complex_.diagonal().array() += second_order_ ? c * c : c;
-    complex_lu_.compute(complex_);
-    return is_regular<std::complex<double>>(complex_lu_) ? Status::success : Status::not_finite;
+        calc_slope(ode, r, Scalar(0), Scalar(1), s.side.data());
+    lower += s.c * upper - s.side;
+    solve_matrix(ode, lower.data());
+    s.side = lower;
+    lower = s.c * s.side - upper;
+    upper = s.side;
 }
 
-template <class Scalar, class Decomposition, class Work>
-void ImplicitSolver::solve_dense(Scalar c, Decomposition& lu, Work& side, Scalar* r) {
-    Eigen::Map<Eigen::Matrix<Scalar, -1, 1>> upper(r, half_), lower(r + (second_order_ ? half_ : 0), half_);
-    if (!second_order_) {
-        side = lu.permutationP() * upper;
-    } else {
-        side.noalias() = -J2 * upper;
-        side += lower + c * upper;
-        lower = side;
-        side = lu.permutationP() * lower;
+template <class Scalar> void ImplicitSolver::solve_matrix(Ode& ode, Scalar* r) {
+    mode_ == Mode::krylov ? solve_krylov(ode, r) : solve_lu(r);
+}
+
+template <class Scalar> void ImplicitSolver::solve_lu(Scalar* r) {
+    System<Scalar>& s = system<Scalar>();
+    Eigen::Map<Eigen::Matrix<Scalar, -1, 1>> side(r, half_);
+    s.side = s.lu.permutationP() * side;
+    s.lu.matrixLU().template triangularView<Eigen::UnitLower>().solveInPlace(s.side);
+    s.lu.matrixLU().template triangularView<Eigen::Upper>().solveInPlace(s.side);
+    side = s.side;
+}
+
+template <class Scalar> void ImplicitSolver::solve_krylov(Ode& ode, Scalar* r) {
+    System<Scalar>& s = system<Scalar>();
+    // dy comes with du = c_v dy: both are errors
+    for (int i = 0; i < half_; ++i)
+        matrix_inverse_[i] =
+            second_order_ ? std::hypot(inverse_[i], std::abs(s.c_v) * inverse_[half_ + i]) : inverse_[i];
+    KrylovRule rule = rule_;
+    rule.absolute = absolute_ * std::abs(s.c_a);
+    const auto product = [&](const Scalar* in, Scalar* out) {
+        calc_slope(ode, in, Scalar(1), s.c_v, out);
+        for (int i = 0; i < half_; ++i) out[i] = s.c_a * in[i] - out[i];
+    };
+    const auto precondition = [&](Scalar* v) {
+        if (preconditions_) solve_lu(v);
+    };
+    const int made = s.krylov.solve(rule, matrix_inverse_.data(), product, precondition, r);
+    vectors_ += made;
+    if (fresh_vectors_ == 0) fresh_vectors_ = made;
+    if (made > kept_growth * fresh_vectors_ + kept_vectors) stale_ = true;
+}
+
+// J1 (upper r) + J2 (lower r), or J r where x has no halves, by a difference for each part of the complex plane
+template <class Scalar>
+void ImplicitSolver::calc_slope(Ode& ode, const Scalar* r, Scalar upper, Scalar lower, Scalar* out) {
+    constexpr bool real = std::is_same_v<Scalar, double>;
+    for (int part = 0; part < (real ? 1 : 2); ++part) {
+        for (int i = 0; i < half_; ++i) {
+            direction_[i] = part == 0 ? real_part(upper * r[i]) : imag_part(upper * r[i]);
+            if (second_order_) direction_[half_ + i] = part == 0 ? real_part(lower * r[i]) : imag_part(lower * r[i]);
+        }
+        calc_direction(ode, image_.data());
+        const double* image = image_.data() + size_ - half_;
+        for (int i = 0; i < half_; ++i) {
+            if constexpr (real)
+                out[i] = image[i];
+            else
+                out[i] = part == 0 ? Scalar(image[i], 0) : Scalar(out[i].real(), image[i]);
+        }
     }
-    lu.matrixLU().template triangularView<Eigen::UnitLower>().solveInPlace(side);
-    lu.matrixLU().template triangularView<Eigen::Upper>().solveInPlace(side);
-    if (second_order_) lower = c * side - upper;
-    upper = side;
 }
 
-void ImplicitSolver::solve(Ode& ode, double* r) {
-    if (mode_ == Mode::krylov) return solve_krylov(ode, c_, r);
-    solve_dense(c_, lu_, side_, r);
-}
-void ImplicitSolver::solve(Ode& ode, std::complex<double>* r) {
-    if (mode_ == Mode::krylov) return solve_krylov(ode, complex_c_, r);
-    solve_dense(complex_c_, complex_lu_, complex_side_, r);
-}
-
-// J r by one difference along r, whose step moves x by about 1e-7 of its size
-void ImplicitSolver::calc_direction(Ode& ode, const double* r, double* out) {
-    double size = 0, scale = 1;
-    for (int i = 0; i < size_; ++i) size += r[i] * r[i], scale += x_[i] * x_[i];
-    if (size == 0) {
+// J times direction_ by one difference. Its step moves x by 1e-7 of its size in units of the error weights: the root of
+// what f is accurate to, so that neither curvature nor round-off spoils more than half of the digits.
+void ImplicitSolver::calc_direction(Ode& ode, double* out) {
+    double sum = 0;
+    for (int i = 0; i < size_; ++i) sum += direction_[i] * inverse_[i] * direction_[i] * inverse_[i];
+    if (sum == 0) {
         std::fill_n(out, size_, 0.0);
         return;
     }
-    const double step = 1e-7 * std::sqrt(scale / size);
-    for (int i = 0; i < size_; ++i) moved_[i] = x_[i] + step * r[i];
+    const double step = 1e-7 * (1 + size_of_x_) / std::sqrt(sum / size_);
+    for (int i = 0; i < size_; ++i) moved_[i] = x_[i] + step * direction_[i];
     if (ode.calc_rate(t_, moved_.data(), slope_.data()) != Status::success)
         std::fill(slope_.begin(), slope_.end(), NAN);
     for (int i = 0; i < size_; ++i) out[i] = (slope_[i] - f_[i]) / step;
-}
-
-// out = (c I - J) r
-template <class Scalar> void ImplicitSolver::calc_product(Ode& ode, Scalar c, const Scalar* r, Scalar* out) {
-    std::vector<double>& part = direction_;
-    std::vector<double> image(size_);
-    for (int i = 0; i < size_; ++i) part[i] = real_part(r[i]);
-    calc_direction(ode, part.data(), image.data());
-    for (int i = 0; i < size_; ++i) out[i] = c * r[i] - image[i];
-    if constexpr (!std::is_same_v<Scalar, double>) {
-        for (int i = 0; i < size_; ++i) part[i] = imag_part(r[i]);
-        calc_direction(ode, part.data(), image.data());
-        for (int i = 0; i < size_; ++i) out[i] -= Scalar(0, image[i]);
-    }
-}
-
-// GMRES with modified Gram-Schmidt and restarts [saad 6.5]; the small least-squares problem is solved densely.
-template <class Scalar> void ImplicitSolver::solve_krylov(Ode& ode, Scalar c, Scalar* r) {
-    using Dense = Eigen::Matrix<Scalar, -1, -1>;
-    using Column = Eigen::Matrix<Scalar, -1, 1>;
-    Eigen::Map<Column> side(r, size_);
-    const double wanted = krylov_tolerance * side.norm();
-    Column x = side / c, residual(size_), image(size_); // exact for J = 0
-    const int most = std::min(krylov_size, size_);
-    for (int restart = 0; restart < krylov_restarts; ++restart) {
-        calc_product(ode, c, x.data(), image.data());
-        residual = side - image;
-        const double size = residual.norm();
-        if (!(size > wanted)) break;
-        Dense V = Dense::Zero(size_, most + 1), H = Dense::Zero(most + 1, most);
-        V.col(0) = residual / size;
-        int used = 0;
-        Column y;
-        for (int j = 0; j < most; ++j) {
-            calc_product(ode, c, V.col(j).data(), image.data());
-            for (int i = 0; i <= j; ++i) {
-                H(i, j) = V.col(i).dot(image);
-                image -= H(i, j) * V.col(i);
-            }
-            const double norm = image.norm();
-            H(j + 1, j) = norm;
-            used = j + 1;
-            Column e = Column::Zero(used + 1);
-            e(0) = size;
-            y = H.topLeftCorner(used + 1, used).colPivHouseholderQr().solve(e);
-            const double left = (e - H.topLeftCorner(used + 1, used) * y).norm();
-            if (left <= wanted || norm < 1e-14 * size) break;
-            V.col(j + 1) = image / norm;
-        }
-        x += V.leftCols(used) * y;
-    }
-    side = x;
 }
 
 } // namespace linkwork

@@ -101,6 +101,7 @@ Attempt Bdf::attempt(Implicit& ode, double h, bool fixed) {
     Attempt result;
     fixed_ = fixed;
     if (h != h_) change_step(h);
+    ode.set_scale(scale_.inverse(), solution_accuracy, 0);
     newton_.allow(fixed ? fixed_iterations : most_iterations);
     predict();
     result.status = solve(ode);

@@ -48,6 +48,10 @@ struct Attempt {
 struct IntegratorOptions {
     std::string variant; // sdirk4: "4/15" (default), "1/4"; rodas: "rodas4" (default), "rodas42", "rodas4p", "rodas4p2"
     int max_order = 0;   // bdf (5), adams (12); 0: the highest
+    std::string solver;  // of the low-order formulas: "newton" (also empty), "newton_fd", "krylov", "fixed_point"
+    double alpha = -0.1; // hht: -1/3 to 0
+    double rho = 0.8;    // generalized_alpha: 0 to 1
+    double forcing = 0.005; // krylov in low-order formulas: residual of the linear systems, relative
 };
 
 struct IntegratorFacts {           // of implicit methods, over the whole run
@@ -55,9 +59,11 @@ struct IntegratorFacts {           // of implicit methods, over the whole run
     long factorizations = 0;       // c I - J made ready to solve with; radau5's pair counts once
     long iterations = 0;           // Newton corrections: evaluations with a solution each; of radau5 three evaluations
     long convergence_failures = 0; // attempts given up because the iteration did not converge
+    long restrictions = 0; // steps after which slow convergence kept the next one shorter than the error asked for
     IntegratorFacts& operator+=(const IntegratorFacts& other) {
         linearizations += other.linearizations, factorizations += other.factorizations;
         iterations += other.iterations, convergence_failures += other.convergence_failures;
+        restrictions += other.restrictions;
         return *this;
     }
 };
@@ -95,8 +101,8 @@ struct IntegratorChoice {
     IntegratorOptions options;
 };
 
-// name: "dopri5", "dop853", "adams"; "sdirk4", "radau5", "rodas", "bdf". Throws std::invalid_argument for a name, a
-// variant or an order that does not exist.
+// name: "dopri5", "dop853", "adams"; "sdirk4", "radau5", "rodas", "bdf"; "trapezoidal", "bdf2", "park", "hht",
+// "generalized_alpha". Throws std::invalid_argument for a name, a variant, an order or a damping that does not exist.
 std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
                                              const IntegratorOptions& options = {});
 // The same for the x that the formulation has now: it has to be started.

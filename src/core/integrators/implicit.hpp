@@ -15,4 +15,9 @@ std::unique_ptr<Integrator> build_rodas(const std::string& variant, int size, co
 // max_order: 1 to bdf_max_order
 std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order);
 
+// name: "trapezoidal", "bdf2", "park", "hht" or "generalized_alpha"
+bool is_low_order(const std::string& name);
+std::unique_ptr<Integrator> build_low_order(const std::string& name, int size, const Tolerances& tolerances,
+                                            const IntegratorOptions& options);
+
 } // namespace linkwork

@@ -34,6 +34,7 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
     if (name == "radau5") return build_radau5(size, tolerances);
     if (name == "rodas") return build_rodas(options.variant, size, tolerances);
     if (name == "bdf") return build_bdf(size, tolerances, check_order(name, options.max_order, bdf_max_order));
+    if (is_low_order(name)) return build_low_order(name, size, tolerances, options);
     throw std::invalid_argument("unknown integrator '" + name + "'");
 }
 

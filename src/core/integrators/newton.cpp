@@ -64,6 +64,7 @@ Iteration Convergence::judge(double size, double roundoff) {
     if (!std::isfinite(size)) return Iteration::failed;
     // Corrections that are round-off need not become smaller.
     const Iteration failure = size <= roundoff ? Iteration::converged : Iteration::failed;
+    if (rule_.carry > 0) return judge_carried(size, failure);
     if (count_ > 1 && count_ < rule_.most) {
         const double ratio = size / last_;
         theta_ = rule_.averaged && count_ > 2 ? std::sqrt(ratio * ratio_) : ratio;
@@ -83,6 +84,21 @@ Iteration Convergence::judge(double size, double roundoff) {
     return count_ < rule_.most ? Iteration::go_on : failure;
 }
 
+Iteration Convergence::judge_carried(double size, Iteration failure) {
+    constexpr double rate_at_first = 0.5, rate_aimed_at = 0.3;
+    if (count_ == 1) ratio_ = rate_at_first, theta_ = 0;
+    if (count_ > 1) {
+        theta_ = size / last_;
+        ratio_ = std::max(rule_.carry * ratio_, theta_);
+    }
+    last_ = std::max(size, epsilon);
+    if (size * std::min(1.0, 1.5 * ratio_) <= rule_.tolerance) return Iteration::converged;
+    const double left = count_ > 1 ? size * std::pow(theta_, rule_.most - count_) : 0;
+    if (count_ < rule_.most && theta_ < 0.99 && left <= rule_.tolerance) return Iteration::go_on;
+    shorter_ = std::clamp(rate_aimed_at / std::max(theta_, epsilon), 0.1, 0.5);
+    return failure;
+}
+
 void Linearization::forget() {
     needed_ = true;
     current_ = factored_ = false;
@@ -98,24 +114,36 @@ void Linearization::distrust() {
     if (!current_) needed_ = true;
 }
 
-Status Linearization::prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner) {
-    if (needed_) {
-        const Status status = ode.calc_linearization(t, x);
-        if (status != Status::success) return status;
-        ++facts.linearizations;
-        current_ = true;
-        needed_ = factored_ = false;
-        age_ = 0;
-    }
-    if (is_factored(c)) return Status::success;
-    factored_ = false;
-    Status status = ode.factor(c);
-    if (status == Status::success && partner) status = ode.factor(*partner);
+Status Linearization::linearize(Implicit& ode, double t, const double* x) {
+    if (!needed_) return Status::success;
+    const Status status = ode.calc_linearization(t, x);
     if (status != Status::success) return status;
-    ++facts.factorizations;
-    factored_ = true;
+    ++facts.linearizations;
+    current_ = true;
+    needed_ = factored_ = false;
+    age_ = 0;
+    return status;
+}
+
+Status Linearization::keep(Status status, double c) {
+    factored_ = status == Status::success;
+    facts.factorizations += factored_;
     c_ = c;
-    return Status::success;
+    return status;
+}
+
+Status Linearization::prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner) {
+    Status status = linearize(ode, t, x);
+    if (status != Status::success || is_factored(c)) return status;
+    status = ode.factor(c);
+    if (status == Status::success && partner) status = ode.factor(*partner);
+    return keep(status, c);
+}
+
+Status Linearization::prepare_half(Implicit& ode, double t, const double* x, double c_a, double c_v) {
+    const Status status = linearize(ode, t, x);
+    if (status != Status::success || is_factored(c_a)) return status;
+    return keep(ode.second_order()->factor_half(c_a, c_v), c_a);
 }
 
 double PredictiveControl::calc_step(double h, double error, double safety) {

@@ -2,6 +2,7 @@
 // run, the linearization kept for as long as it serves, and the predictive step control.
 //
 // [hairer2] E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd edition, section IV.8.
+// [aboubakr] A. K. Aboubakr, A. A. Shabana, Efficient and robust implementation of the TLISMNI method, 2015, section 5.
 #pragma once
 
 #include <cmath>
@@ -24,6 +25,7 @@ public:
     double calc_norm(const double* error) const;
     // Of corrections in a step h, `vectors` of them one after the other: algebraic entries count as h times themselves.
     double calc_correction_norm(const double* corrections, double h, int vectors = 1) const;
+    const double* inverse() const { return inverse_.data(); } // 1 / weight
     // Changes of x below this are round-off.
     double roundoff() const { return roundoff_; }
 
@@ -42,6 +44,7 @@ struct NewtonRule {
     double tolerance = 0.03; // of the error left in the stages, in units of the error tolerance [hairer2 (8.10)]
     bool averaged = false;   // rate = geometric mean of the last two ratios of corrections, after the second iteration
     int caution = 0;         // the larger, the less the step is shortened when convergence is slow
+    double carry = 0;        // above 0: the test of [aboubakr], this part of the rate is carried to the next iteration
 };
 
 // The tolerance that RADAU5 takes: the square root of rtol, at most 0.03, and never below round-off.
@@ -54,12 +57,20 @@ inline const double* calc_mass_times(Implicit& ode, const double* x, std::vector
     return work.data();
 }
 
+// Of solutions with c I - J that are iterations themselves, relative to the right side: small against the rates of
+// convergence that simplified Newton iterations are judged by.
+inline constexpr double solution_accuracy = 1e-4;
+
 enum class Iteration { go_on, converged, failed };
 
 // The iteration with corrections of size d_1, d_2, ... converges at the rate theta = d_k / d_{k-1}; the error left
 // after d_k is eta d_k with eta = theta / (1 - theta). It ends when eta d_k is within the tolerance [hairer2 (8.10)]
 // and is given up as soon as theta >= 1, or theta^(most - k) / (1 - theta) d_k is not [hairer2 (8.11)]. The first
 // correction of a step is judged with the eta of the step before, ^0.8 to be careful.
+//
+// The test of [aboubakr], for iterations that converge linearly with nothing known from the step before: C = 1/2 at
+// first, then C = max(carry C, theta), and it ends when d_k min(1, 1.5 C) is within the tolerance. Steps that failed
+// are shortened so that theta, proportional to the step, would have been 0.3 [aboubakr].
 class Convergence {
 public:
     explicit Convergence(const NewtonRule& rule) : rule_(rule) {}
@@ -75,6 +86,8 @@ public:
     void allow(int most) { rule_.most = most; }
 
 private:
+    Iteration judge_carried(double size, Iteration failure);
+
     NewtonRule rule_;
     int count_ = 0;
     double eta_ = 1, theta_ = 0, ratio_ = 0, last_ = 0, shorter_ = 0.5;
@@ -92,10 +105,15 @@ public:
     // J at (t, x) if one is needed, and c B - J if it is not factored yet. partner: the complex c that goes with it, or
     // null.
     Status prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner = nullptr);
+    // The same for c_a I - c_v J2 - J1 of the halves of x.
+    Status prepare_half(Implicit& ode, double t, const double* x, double c_a, double c_v);
 
     IntegratorFacts facts; // of the method that owns this
 
 private:
+    Status linearize(Implicit& ode, double t, const double* x);
+    Status keep(Status status, double c);
+
     bool needed_ = true, current_ = false, factored_ = false;
     int age_ = 0;
     double c_ = 0;

@@ -27,16 +27,40 @@ void FunctionOde::solve_mass(double* r) {
     side = (mass_inverse * side).eval();
 }
 
+void FunctionOde::resize_solver() {
+    if (solver.is_sized()) return;
+    FormulationOptions chosen = options;
+    // without a Jacobian given, "newton" takes differences
+    if (chosen.solver != "krylov") chosen.solver = jacobian ? "newton" : "newton_fd";
+    if (!jacobian) chosen.preconditioner = "none";
+    solver.resize(count, has_halves, chosen);
+}
+
+void FunctionOde::set_scale(const double* inverse, double relative, double absolute) {
+    resize_solver();
+    solver.set_scale(inverse, relative, absolute);
+}
+
 Status FunctionOde::calc_linearization(double t, const double* x) {
-    if (!solver.is_sized()) solver.resize(count, false, "newton_fd");
-    if (!jacobian) return solver.calc_differences(*this, t, x);
+    resize_solver();
+    Status status = Status::success;
+    if (solver.wants_analytic()) status = calc_derivatives(t, x);
+    if (status == Status::success && !solver.is_analytic()) status = solver.calc_differences(*this, t, x);
+    return status;
+}
+
+Status FunctionOde::calc_derivatives(double t, const double* x) {
     derivatives.resize(static_cast<std::size_t>(count) * count);
     if (!jacobian(context, t, x, derivatives.data())) return Status::user_error;
+    const int half = count / 2;
     for (int i = 0; i < count; ++i)
         for (int j = 0; j < count; ++j) {
             const double derivative = derivatives[static_cast<std::size_t>(i) * count + j];
             if (!std::isfinite(derivative)) return Status::not_finite;
-            solver.J(i, j) = derivative;
+            if (!has_halves)
+                solver.J(i, j) = derivative;
+            else if (i >= half)
+                (j < half ? solver.J1 : solver.J2)(i - half, j % half) = derivative;
         }
     return Status::success;
 }

@@ -8,13 +8,15 @@
 namespace linkwork {
 
 // A function pointer as an Ode. It returns false when the user's function raised.
-struct FunctionOde final : Implicit {
+struct FunctionOde final : Implicit, SecondOrder {
     bool (*function)(void* context, double t, const double* x, double* rate) = nullptr;
     // f_x row by row, or null: by differences
     bool (*jacobian)(void* context, double t, const double* x, double* rows) = nullptr;
     void* context = nullptr;
-    int count = 0;        // size of x
-    long evaluations = 0; // so far
+    int count = 0;              // size of x
+    long evaluations = 0;       // so far
+    bool has_halves = false;    // x = (y, u) with y' = u
+    FormulationOptions options; // solver and what it takes
 
     FunctionOde(int size, bool (*f)(void*, double, const double*, double*), void* c)
         : function(f), context(c), count(size) {}
@@ -31,8 +33,16 @@ struct FunctionOde final : Implicit {
     bool depends_on_time() const override { return true; }
     void solve(double* r) override { solver.solve(*this, r); }
     void solve(std::complex<double>* r) override { solver.solve(*this, r); }
+    void set_scale(const double* inverse, double relative, double absolute) override;
+    SecondOrder* second_order() override { return has_halves ? this : nullptr; }
+    Status factor_half(double c_a, double c_v) override { return solver.factor_half(c_a, c_v); }
+    void solve_half(double* r) override { solver.solve_half(*this, r); }
 
     ImplicitSolver solver;
+
+private:
+    void resize_solver();
+    Status calc_derivatives(double t, const double* x);
     ImplicitSolver::Matrix mass_inverse; // on the range of B
     std::vector<double> derivatives;     // [size * size], when given
 };

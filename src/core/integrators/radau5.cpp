@@ -121,6 +121,7 @@ Attempt Radau5::attempt(Implicit& ode, double h, bool fixed) {
     Attempt result;
     h_ = h;
     if (retry_) linearization_.distrust();
+    ode.set_scale(scale_.inverse(), solution_accuracy, 0);
     newton_.allow(fixed ? fixed_iterations : most_iterations);
     result.status = solve_stages(ode);
     if (result.status == Status::no_convergence && fixed && !linearization_.is_current()) {
