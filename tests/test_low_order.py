@@ -231,6 +231,45 @@ def test_simple_iteration_converges_exactly_where_h_eta_rho_is_below_one(name):
         assert run["jacobians"] == 0
 
 
+@pytest.mark.parametrize("fraction", (0.3, 0.5, 0.85))
+@pytest.mark.parametrize("name", FIRST_ORDER)
+def test_simple_iteration_contracts_at_the_rate_h_eta_rho(name, fraction):
+    rho, iterates = 1e4, []
+    function, _ = build_prothero_robinson(rho)
+
+    def watched(t, x):
+        iterates.append((t, x[0]))
+        return function(t, x)
+
+    h = fraction / (ETA[name] * rho)
+    solve(watched, [0.0], 4 * h, name, 1e-12, step=h, solver="fixed_point")
+    last = [x for t, x in iterates if abs(t - 4 * h) < 1e-3 * h]
+    changes = np.diff(last)
+    assert len(changes) > 5
+    np.testing.assert_allclose(changes[1:6] / changes[:5], -fraction, rtol=1e-4)
+
+
+@pytest.mark.parametrize("alpha", (0.0, -0.1))
+def test_krylov_converges_where_stiff_and_soft_motions_meet(alpha):
+    """A residual small beside the right side may hide a soft correction larger than the stiff one found."""
+    soft, stiff = 1.0, 1e12
+    turn = np.array([[0.8, -0.6], [0.6, 0.8]])
+    matrix = -turn @ np.diag([soft, stiff]) @ turn.T
+
+    def function(t, x):
+        return np.concatenate([x[2:], matrix @ (x[:2] - [math.cos(t), 0.1])])
+
+    for tolerance in (1e-6, 1e-10):
+        runs = [
+            solve(function, [1, 0.1, 0, 0], 0.01, "hht", tolerance, step=1e-4, solver=solver, alpha=alpha,
+                  jacobian=lambda t, x: np.block([[np.zeros((2, 2)), np.eye(2)], [matrix, np.zeros((2, 2))]]))
+            for solver in ("newton", "krylov")
+        ]  # fmt: skip
+        assert [run["status"] for run in runs] == [SUCCESS, SUCCESS]
+        np.testing.assert_allclose(runs[1]["x"][:, :2], runs[0]["x"][:, :2], atol=30 * tolerance)
+        assert runs[1]["iterations"] < 4.2 * runs[1]["steps"]
+
+
 def test_simple_iteration_keeps_the_step_below_its_bound_without_failing_all_the_time():
     function, _ = build_prothero_robinson(1e4)
     run = solve(function, [1.0], 0.3, "park", 1e-4, solver="fixed_point")

@@ -87,7 +87,7 @@ KRYLOV_OPTIONS = {  # of solver = "krylov"
     "block_size": "coordinates in a block of preconditioner 'block' (6)",
     "iom": "vectors that a new one is made orthogonal to, 0 for all (0)",
 }
-FORCING = "residual of the linear systems of solver 'krylov', relative (0.005)"
+FORCING = "error of the solutions of solver 'krylov', as a part of what ends the outer iteration (0.05)"
 PRECONDITIONERS = ("none", "block", "kept")
 INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing")
 COMMON_OPTIONS = {

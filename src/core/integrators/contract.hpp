@@ -51,7 +51,7 @@ struct IntegratorOptions {
     std::string solver;  // of the low-order formulas: "newton" (also empty), "newton_fd", "krylov", "fixed_point"
     double alpha = -0.1; // hht: -1/3 to 0
     double rho = 0.8;    // generalized_alpha: 0 to 1
-    double forcing = 0.005; // krylov in low-order formulas: residual of the linear systems, relative
+    double forcing = 0.05; // krylov in low-order formulas: error of a solution, as part of what ends the iteration
 };
 
 struct IntegratorFacts {           // of implicit methods, over the whole run

@@ -82,7 +82,7 @@ private:
 
     const LowOrderMethod method_;
     const Outer outer_;
-    const double forcing_; // residual of Krylov solutions, relative and as part of the iteration tolerance
+    const double forcing_; // error of Krylov solutions as part of the iteration tolerance
     const int size_;
     const Tolerances tolerances_;
     ErrorScale scale_;
@@ -129,7 +129,10 @@ Attempt LowOrder::attempt(Implicit& ode, double h, bool fixed) {
     if (count_ == 0 && !fixed && !has_second_) calc_second(ode);
     build_step();
     predict();
-    if (outer_ == Outer::krylov) ode.set_scale(scale_.inverse(), forcing_, forcing_ * iteration_tolerance);
+    // A residual within c e is an error within e, since (I - J / c)^-1 does not magnify what decays; relative to the
+    // right side it says little: what is left of a stiff residual may be a large correction of a soft component.
+    if (outer_ == Outer::krylov)
+        ode.set_scale(scale_.inverse(), std::min(1e-6, forcing_), forcing_ * iteration_tolerance);
     result.status = solve(ode);
     if (result.status == Status::no_convergence && outer_ == Outer::newton && !linearization_.is_current()) {
         linearization_.distrust();
