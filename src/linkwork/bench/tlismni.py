@@ -39,7 +39,7 @@ ETA = {"trapezoidal": 1 / 2, "bdf2": 2 / 3, "park": 3 / 5}
 def run(json: bool = False) -> dict[str, Any]:
     """Print orders and constants, the steps of both outer loops, CPU times beside adams; draw tlismni.png."""
     starts = {name: find_start(build()) for name, (build, *_) in MACHINES.items()}
-    figures = {
+    figures: dict[str, Any] = {
         "orders": {name: measure_orders(name) for name in LOW_ORDER},
         "constants": {name: measure_constant(name) for name in THEORY},
         "loops": {machine: measure_loops(machine, start) for machine, start in starts.items()},
