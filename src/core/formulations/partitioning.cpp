@@ -21,6 +21,7 @@
 #include "chart.hpp"
 #include "formulations.hpp"
 #include "partition.hpp"
+#include "pin_slopes.hpp"
 
 namespace linkwork {
 
@@ -207,13 +208,8 @@ private:
     }
     Status calc_tangents(double* tangents) override {
         const std::size_t m = g.size();
-        // what the slopes of all columns share: e' and e'' of the independent parameters
-        first_rate.resize(count), second_rate.resize(count);
-        for (int i = 0; i < count; ++i) {
-            const Vec& w = engine.w.twist[owner[i]].w;
-            first_rate[i] = calc_entry(i, v.data());
-            second_rate[i] = calc_entry(i, engine.w.a.data()) - 0.25 * dot(w, w) * q[independent[i]];
-        }
+        pin_slopes.resize(count);
+        for (int i = 0; i < count; ++i) pin_slopes[i] = calc_slopes(i);
         many.assign(m * count, 0.0);
         for (int j = 0; j < count; ++j) many[j * m + tables.rows_count + pin_row[j]] = calc_slope(j);
         std::fill_n(tangents, static_cast<std::size_t>(tables.nv) * count, 0.0);
@@ -232,44 +228,27 @@ private:
         engine.facts.linear_solves += count;
         solver->solve_many(u, many.data(), count);
     }
-    // e' = 1/2 G(p)^T w is linear in p: its change is 1/2 G(dp)^T w with dp = 1/2 G(p)^T d. For y' = 2 e'/c:
-    //   delta y' = 2 delta e'/c + 2 e e' delta e / c^3
     void calc_rate_slope(const double* displacement, double* out) override {
         for (int i = 0; i < count; ++i) {
-            out[i] = 0;
-            if (!is_parameter(i)) continue;
-            const double e = q[independent[i]], c = calc_cosine(e);
-            out[i] = 2 * calc_turned(i, displacement, engine.w.twist[owner[i]].w) / c +
-                     2 * e * first_rate[i] * calc_entry(i, displacement) / (c * c * c);
+            const PinSlopes& slope = pin_slopes[i];
+            out[i] = is_parameter(i) ? dot(slope.rate, slope.pick(displacement)) : 0.0;
         }
     }
-    // e'' = 1/2 G(p)^T w' - 1/4 |w|^2 e and y'' = 2 e''/c + 2 e e'^2/c^3:
-    //   delta y'' = 2 delta e''/c + (2 e'' e + 2 e'^2) delta e / c^3 + 4 e e' delta e' / c^3 + 6 e^2 e'^2 delta e / c^5
     void calc_acceleration_slope(const double* displacement, const double* u, const double* b, double* out) override {
         for (int i = 0; i < count; ++i) {
-            out[i] = calc_entry(i, b); // 1/2 G(p)^T b, or the whole answer
-            if (!is_parameter(i)) continue;
-            const Body& body = tables.bodies[owner[i]];
-            const Vec& w = engine.w.twist[owner[i]].w;
-            const double* turn = u + body.v + 3;
-            const double* a = engine.w.a.data() + body.v + 3;
-            const double e = q[independent[i]], e1 = first_rate[i], e2 = second_rate[i];
-            const double de = calc_entry(i, displacement), de1 = calc_entry(i, u) + calc_turned(i, displacement, w);
-            const double de2 = out[i] + calc_turned(i, displacement, Vec{a[0], a[1], a[2]}) -
-                               0.5 * dot(w, Vec{turn[0], turn[1], turn[2]}) * e - 0.25 * dot(w, w) * de;
-            const double c = calc_cosine(e), cube = c * c * c;
-            out[i] = 2 * de2 / c + ((2 * e2 * e + 2 * e1 * e1) * de + 4 * e * e1 * de1) / cube +
-                     6 * e * e * e1 * e1 * de / (cube * c * c);
+            const PinSlopes& slope = pin_slopes[i];
+            out[i] = is_parameter(i) ? dot(slope.of_d, slope.pick(displacement)) + dot(slope.of_u, slope.pick(u)) +
+                                           dot(slope.of_b, slope.pick(b))
+                                     : b[slope.column];
         }
     }
-    // entry of 1/2 G(dp)^T w that belongs to independent coordinate i
-    double calc_turned(int i, const double* displacement, const Vec& w) const {
+
+    PinSlopes calc_slopes(int i) const {
         const Body& body = tables.bodies[owner[i]];
-        const double* e = displacement + body.v + 3;
-        double step[4], turned[4];
-        calc_parameter_rate(q.data() + body.q + 3, Vec{e[0], e[1], e[2]}, step);
-        calc_parameter_rate(step, w, turned);
-        return turned[independent[i] - body.q - 3];
+        if (!is_parameter(i)) return {body.v + independent[i] - body.q, {}, {}, {}, {}};
+        const double* angular = engine.w.a.data() + body.v + 3;
+        return calc_pin_slopes(q.data() + body.q + 3, independent[i] - body.q - 3, engine.w.twist[owner[i]].w,
+                               {angular[0], angular[1], angular[2]}, body.v + 3);
     }
 
     // The system with pins: one more block per body that owns independent coordinates. Allocates; called per chart.
@@ -394,7 +373,7 @@ private:
     std::vector<double> jacobian, active; // J* and its active rows
     std::vector<double> d, g, work, many;
     std::vector<double> row_scale, column_scale;
-    std::vector<double> first_rate, second_rate; // e' and e'' at the last linearization
+    std::vector<PinSlopes> pin_slopes; // at the last linearization
     double condition_at_choice = 0;
     bool chosen_ahead = false; // refresh_chart has chosen the partition that open_chart is to begin with
     bool stale = false;        // the factorization belongs to a state that was given up

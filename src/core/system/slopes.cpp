@@ -4,6 +4,7 @@
 
 #include "derivatives.hpp"
 #include "equations.hpp"
+#include "linear/lanes.hpp"
 #include "seeds.hpp"
 
 namespace linkwork {
@@ -42,24 +43,37 @@ Slopes::Four Slopes::find_blocks(const Tables& tables, int a, int b) {
 
 namespace {
 
-// target += row x for several vectors at once: x row-major, `columns` numbers per row. Eight columns stay in registers.
+// target += row x for several vectors at once: x row-major, `columns` numbers per row. Most entries of a row are zero
+// (translations do not turn forces); the others are picked out first, without a branch, and serve all columns.
+constexpr int most_inner = 6;
+
+struct Entry {
+    double value;
+    const double* source; // of the first column
+};
+
+template <int registers> void add_entries(const Entry* entries, int count, int j, double* target) {
+    Lanes sum[registers];
+    for (int i = 0; i < registers; ++i) sum[i] = load(target + j + i * lanes);
+    for (const Entry* entry = entries; entry != entries + count; ++entry)
+        for (int i = 0; i < registers; ++i)
+            sum[i] = add_product(sum[i], load(entry->source + j + i * lanes), entry->value);
+    for (int i = 0; i < registers; ++i) store(target + j + i * lanes, sum[i]);
+}
+
 void add_row_times(const double* row, int inner, const double* x, int columns, double* target) {
-    constexpr int width = 8;
-    int j = 0;
-    for (; j + width <= columns; j += width) {
-        double sum[width];
-        for (int i = 0; i < width; ++i) sum[i] = target[j + i];
-        for (int k = 0; k < inner; ++k) {
-            const double s = row[k];
-            if (s == 0.0) continue; // most entries are: translations do not turn forces
-            const double* source = x + k * columns + j;
-            for (int i = 0; i < width; ++i) sum[i] += s * source[i];
-        }
-        for (int i = 0; i < width; ++i) target[j + i] = sum[i];
+    Entry entries[most_inner + 1];
+    int count = 0;
+    for (int k = 0; k < inner; ++k) {
+        entries[count] = {row[k], x + k * columns};
+        count += row[k] != 0.0;
     }
-    for (int k = 0; k < inner && j < columns; ++k)
-        if (row[k] != 0.0)
-            for (int i = j; i < columns; ++i) target[i] += row[k] * x[k * columns + i];
+    if (count == 0) return;
+    int j = 0;
+    for (; j + 3 * lanes <= columns; j += 3 * lanes) add_entries<3>(entries, count, j, target);
+    for (; j + lanes <= columns; j += lanes) add_entries<1>(entries, count, j, target);
+    for (; j < columns; ++j)
+        for (int k = 0; k < count; ++k) target[j] += entries[k].value * entries[k].source[j];
 }
 
 } // namespace
