@@ -51,20 +51,25 @@ class Element:
 
 
 def add_body(model: lw.Model, name: str, seed: int, kind: str = "rigid") -> Any:
-    """Add a body whose pose, mass and inertia depend on ``seed``; neighbouring seeds lie about 0.4 m apart."""
+    """Add a body made by :func:`build_body`."""
+    return model.add(build_body(name, seed, kind))
+
+
+def build_body(name: str, seed: int, kind: str = "rigid", **motion: Any) -> Any:
+    """A body whose pose, mass and inertia depend on ``seed``; neighbouring seeds lie about 0.4 m apart."""
     random = np.random.default_rng(seed)
     place = np.array([0.3 * seed, 0.2 * np.sin(seed), 0.5]) + random.uniform(-0.05, 0.05, 3)
     mass = random.uniform(0.5, 2.0)
     if kind == "point":
-        return model.add(lw.PointMass(name, mass=mass, position=place))
+        return lw.PointMass(name, mass=mass, position=place, **motion)
     if kind == "planar":
         turn = random.uniform(-1.0, 1.0)
-        return model.add(lw.PlanarBody(name, mass=mass, inertia=0.02 * mass, position=place[:2], angle=turn))
+        return lw.PlanarBody(name, mass=mass, inertia=0.02 * mass, position=place[:2], angle=turn, **motion)
     p = random.normal(size=4)
     axes = np.linalg.qr(random.normal(size=(3, 3)))[0]
     moments = random.uniform(0.015, 0.02, 3) * mass
     inertia = axes @ np.diag(moments) @ axes.T
-    return model.add(lw.Body(name, mass=mass, inertia=inertia, position=place, orientation=p / np.linalg.norm(p)))
+    return lw.Body(name, mass=mass, inertia=inertia, position=place, orientation=p / np.linalg.norm(p), **motion)
 
 
 # --- joints -----------------------------------------------------------------------------------------------------------
