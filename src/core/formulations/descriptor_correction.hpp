@@ -10,11 +10,10 @@
 // that of a kept Jacobian.
 #pragma once
 
-#include <Eigen/Sparse>
-#include <Eigen/SparseLU>
 #include <complex>
 #include <vector>
 
+#include "../system/linear/sparse_system.hpp"
 #include "../system/slopes.hpp"
 #include "accelerations.hpp"
 
@@ -34,10 +33,8 @@ public:
 
 private:
     template <class Scalar> struct System {
-        Eigen::SparseMatrix<Scalar> matrix;
-        Eigen::SparseLU<Eigen::SparseMatrix<Scalar>> lu;
-        Eigen::Matrix<Scalar, -1, 1> side;
-        bool analysed = false;
+        SparseSystem<Scalar> matrix;
+        std::vector<Scalar> side;
     };
     template <class Scalar> bool factor(System<Scalar>& system, Scalar c_a, Scalar c_v);
     template <class Scalar>
