@@ -148,13 +148,14 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     nb::dict result, statistics;
     result["status"] = static_cast<int>(out.status);
     result["t_reached"] = out.t_reached;
-    put_records(result, "", out.steps, tables);
-    put_records(result, "output_", out.output, tables);
+    put_records(result, "", out.stored.steps, tables);
+    put_records(result, "output_", out.stored.output, tables);
     nb::list events;
-    for (std::size_t i = 0; i < out.events.size(); ++i)
-        events.append(nb::make_tuple(out.events[i].event, out.events[i].t,
-                                     python.copy(out.event_q.data() + i * tables.nq, tables.nq),
-                                     python.copy(out.event_v.data() + i * tables.nv, tables.nv)));
+    const Stored& stored = out.stored;
+    for (std::size_t i = 0; i < stored.events.size(); ++i)
+        events.append(nb::make_tuple(stored.events[i].event, stored.events[i].t,
+                                     python.copy(stored.event_q.data() + i * tables.nq, tables.nq),
+                                     python.copy(stored.event_v.data() + i * tables.nv, tables.nv)));
     result["events"] = events;
     result["exception"] = python.exception.is_none() ? system.exception : python.exception;
     system.exception = nb::none();

@@ -15,13 +15,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Makes room for more entries, in pieces of at least a megabyte, so that the steps themselves seldom allocate.
-template <class T> void grow(std::vector<T>& values, std::size_t more) {
-    constexpr std::size_t piece = (std::size_t{1} << 20) / sizeof(T);
-    if (values.size() + more > values.capacity())
-        values.reserve(std::max({piece, 2 * values.capacity(), values.size() + more}));
-}
-
 StepLimits build_limits(const DriverOptions& o) {
     return {o.t_start, o.t_end, o.first_step, o.max_step, o.fixed_step, o.max_steps};
 }
@@ -39,18 +32,14 @@ public:
         : formulation_(formulation), choice_(choice), options_(options), hooks_(hooks), tables_(tables),
           specs_(build_specs(options, tables)), users_(options.events.size()),
           loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
-          rows_(tables.rows_count), point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv),
-          values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
-          sign_(options.t_end < options.t_start ? -1 : 1) {}
+          point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
+          fired_(std::make_unique<bool[]>(specs_.size())), sign_(options.t_end < options.t_start ? -1 : 1),
+          stored_(tables, options.output, sign_) {}
 
     Run run(const double* q, const double* v);
     Status calc_values(double t, double* values) override;
 
 private:
-    struct Marks { // what is stored so far, to go back to when a step has to be repeated
-        std::size_t output, events;
-    };
-
     Status open(const double* q, const double* v);
     void fit_integrator();
     Status advance();
@@ -62,9 +51,6 @@ private:
     Status change_state(double t);
     Status call_hooks(double t);
     Status store_start(double t);
-    void append(Records& records, double t, const Motion& motion);
-    void store_state(double t, const Motion& motion);
-    void rewind(const Marks& marks);
     bool has_events() const { return watch_.size() > 0; }
     Status calc_values_at(double t, const double* x, double* values);
     Status restart_at_kink(double t);
@@ -80,13 +66,13 @@ private:
     const std::size_t users_;            // how many are the user's
     StepLoop loop_;
     EventWatch watch_;
-    const int nq_, nv_, rows_;
+    const int nq_, nv_;
     std::vector<double> point_;  // x between the steps of the integrator, with room for any size it may take
     std::vector<double> q_, v_;  // handed to the hook that changes the state
     std::vector<double> values_; // of the event functions
     std::unique_ptr<bool[]> fired_;
     const double sign_;
-    std::size_t next_output_ = 0;
+    Storage stored_;
     bool ended_ = false;   // by an event or a hook
     bool at_kink_ = false; // the attempted step is cut at a kink
     Clock::time_point last_tick_{};
@@ -94,56 +80,21 @@ private:
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
-// storage
+// one step
 // ---------------------------------------------------------------------------------------------------------------------
-
-void Runner::append(Records& records, double t, const Motion& motion) {
-    const auto put = [](std::vector<double>& values, const double* row, int count) {
-        grow(values, static_cast<std::size_t>(count));
-        values.insert(values.end(), row, row + count);
-    };
-    put(records.t, &t, 1);
-    put(records.q, motion.q, nq_);
-    put(records.v, motion.v, nv_);
-    put(records.a, motion.a, nv_);
-    put(records.lambda, motion.lambda, rows_);
-}
-
-void Runner::rewind(const Marks& marks) {
-    Records& r = result_.output;
-    const auto cut = [&](std::vector<double>& values, int count) {
-        values.resize(marks.output * static_cast<std::size_t>(count));
-    };
-    next_output_ -= r.t.size() - marks.output;
-    cut(r.t, 1), cut(r.q, nq_), cut(r.v, nv_), cut(r.a, nv_), cut(r.lambda, rows_);
-    result_.events.erase(result_.events.begin() + static_cast<std::ptrdiff_t>(marks.events), result_.events.end());
-    result_.event_q.resize(marks.events * static_cast<std::size_t>(nq_));
-    result_.event_v.resize(marks.events * static_cast<std::size_t>(nv_));
-}
-
-// A state between two steps; outputs wanted at exactly this time get the same row.
-void Runner::store_state(double t, const Motion& motion) {
-    append(result_.steps, t, motion);
-    for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) <= 0; ++next_output_)
-        append(result_.output, options_.output[next_output_], motion);
-}
 
 // Outputs wanted before t, from the continuous extension of the attempted step.
 Status Runner::store_outputs(double t) {
-    for (; next_output_ < options_.output.size() && sign_ * (options_.output[next_output_] - t) < 0; ++next_output_) {
-        const double wanted = options_.output[next_output_];
+    while (stored_.is_wanted_before(t)) {
+        const double wanted = stored_.wanted();
         Motion motion{};
         Status status = integrator_->interpolate(formulation_, wanted, point_.data());
         if (status == Status::success) status = formulation_.lift(wanted, point_.data(), motion);
         if (status != Status::success) return status;
-        append(result_.output, wanted, motion);
+        stored_.store_output(motion);
     }
     return Status::success;
 }
-
-// ---------------------------------------------------------------------------------------------------------------------
-// one step
-// ---------------------------------------------------------------------------------------------------------------------
 
 Status Runner::calc_values(double t, double* values) {
     const Status status = integrator_->interpolate(formulation_, t, point_.data());
@@ -188,10 +139,7 @@ Status Runner::store_events(double& t_cut, bool& cut) {
         status = integrator_->interpolate(formulation_, t, point_.data());
         if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
         if (status != Status::success) return status;
-        grow(result_.events, 1), grow(result_.event_q, nq_), grow(result_.event_v, nv_);
-        result_.events.push_back({crossing.event, t});
-        result_.event_q.insert(result_.event_q.end(), motion.q, motion.q + nq_);
-        result_.event_v.insert(result_.event_v.end(), motion.v, motion.v + nv_);
+        stored_.store_event(crossing.event, t, motion);
     }
     return Status::success;
 }
@@ -214,7 +162,7 @@ Status Runner::finish_step(bool& repeat) {
     if (has_events()) watch_.commit();
     if (change != Change::chart) {
         // stored before the integrator asks for the rate at the same point, which costs it nothing
-        store_state(label, motion);
+        stored_.store_state(label, motion);
         return loop_.accept(change == Change::small);
     }
     // x means something else now (and may be shorter, when more constraints have become independent than there were at
@@ -224,7 +172,7 @@ Status Runner::finish_step(bool& repeat) {
     fit_integrator();
     status = loop_.restart(t, point_.data(), true);
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
-    if (status == Status::success) store_state(label, motion);
+    if (status == Status::success) stored_.store_state(label, motion);
     return status;
 }
 
@@ -237,7 +185,7 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
     repeat = status != Status::success && change != Change::chart;
     if (status != Status::success) return status;
-    store_state(t, motion);
+    stored_.store_state(t, motion);
     loop_.count_cut_step(t);
     result_.t_reached = t;
     std::copy_n(motion.q, nq_, q_.data());
@@ -285,7 +233,7 @@ Status Runner::store_start(double t) {
     Motion motion{};
     Status status = formulation_.lift(t, point_.data(), motion);
     if (status != Status::success) return status;
-    store_state(t, motion);
+    stored_.store_state(t, motion);
     if (!has_events()) return Status::success;
     status = calc_values_at(t, point_.data(), values_.data());
     if (status != Status::success) return status;
@@ -299,19 +247,19 @@ Status Runner::advance() {
     for (;;) {
         Status status = loop_.find_candidate();
         if (status != Status::success) return status;
-        const Marks marks{result_.output.t.size(), result_.events.size()};
+        const Storage::Marks marks = stored_.marks();
         bool cut = false, repeat = true;
         double t_cut = loop_.t_label();
         if (has_events()) status = store_events(t_cut, cut);
         if (status == Status::success && at_kink_ && loop_.aim(t_cut)) {
-            rewind(marks);
+            stored_.rewind(marks);
             continue;
         }
         if (status == Status::success) status = store_outputs(t_cut);
         if (status == Status::success) status = cut ? finish_cut_step(t_cut, repeat) : finish_step(repeat);
         if (status == Status::success) return call_hooks(result_.t_reached);
         if (!repeat) return status;
-        rewind(marks);
+        stored_.rewind(marks);
         status = loop_.shorten(status);
         if (status != Status::success) return status;
     }
@@ -320,9 +268,9 @@ Status Runner::advance() {
 // After a step: the callback, and at most every 50 ms the clock's tick.
 Status Runner::call_hooks(double t) {
     if (hooks_.step) {
-        const std::size_t row = result_.steps.t.size() - 1;
+        const std::size_t row = stored_.kept.steps.t.size() - 1;
         bool stop = false;
-        const double *q = result_.steps.q.data() + row * nq_, *v = result_.steps.v.data() + row * nv_;
+        const double *q = stored_.kept.steps.q.data() + row * nq_, *v = stored_.kept.steps.v.data() + row * nv_;
         if (!hooks_.step(hooks_.context, t, q, v, &stop)) return Status::user_error;
         ended_ = ended_ || stop;
     }
@@ -363,6 +311,7 @@ Run Runner::run(const double* q, const double* v) {
     if (integrator_) result_.spent += integrator_->facts();
     result_.status = status == Status::success && ended_ ? Status::stopped : status;
     const StepFacts& facts = loop_.facts();
+    result_.stored = std::move(stored_.kept);
     result_.facts.steps = facts.steps;
     result_.facts.rejected = facts.rejected;
     result_.facts.restarts = facts.restarts;

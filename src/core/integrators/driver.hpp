@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "contract.hpp"
+#include "storage.hpp"
 
 namespace linkwork {
 
@@ -39,15 +40,6 @@ struct DriverOptions {
     std::vector<EventSpec> events;
 };
 
-struct Records { // structure of arrays, one row per stored state; grown in large pieces, outside the step
-    std::vector<double> t, q, v, a, lambda;
-};
-
-struct EventRecord {
-    int event;
-    double t;
-};
-
 struct RunFacts {
     long steps = 0, rejected = 0, restarts = 0;
     double wall_time = 0, smallest_step = 0, largest_step = 0;
@@ -56,10 +48,7 @@ struct RunFacts {
 struct Run {
     Status status = Status::success;
     double t_reached = 0;
-    Records steps;  // every accepted step
-    Records output; // the requested times
-    std::vector<EventRecord> events;
-    std::vector<double> event_q, event_v; // state at each event record
+    Stored stored;
     RunFacts facts;
     IntegratorFacts spent; // of all integrators of the run
 };
