@@ -87,6 +87,7 @@ import ctypes, json, sys
 import linkwork as lw
 from linkwork import _core
 from linkwork.compile import compile_model
+from linkwork.methods import Method
 
 count = ctypes.CDLL(None).count_allocations
 count.restype = ctypes.c_long
@@ -99,13 +100,13 @@ build, t_end = models[sys.argv[1]]
 compiled = compile_model(build())
 system, out = compiled.system, {}
 for method in sys.argv[2:]:
-    formulation, integrator = method.split("/")
+    chosen = Method.parse(method)
     answers = []
     for steps in (50, 50, 200):  # the first run fills caches of the process
         driver = {"t_start": 0.0, "t_end": t_end, "fixed_step": t_end / steps}
-        arguments = ({}, driver, 1e-6, 1e-6, 1e-6, compiled.q, compiled.v, compiled.memory, {})
+        arguments = (chosen.formulation_options, driver, 1e-6, 1e-6, 1e-6, compiled.q, compiled.v, compiled.memory, {})
         before = count()
-        raw = _core.run(system, formulation, integrator, *arguments)
+        raw = _core.run(system, chosen.formulation, chosen.integrator, *arguments)
         after = count()
         facts = raw["statistics"]
         answers.append((after - before, facts["steps"], facts["repartitions"], facts["analyses"], raw["status"]))

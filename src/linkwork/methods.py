@@ -15,6 +15,7 @@ FORMULATIONS = {
     "baumgarte": "index 1 with feedback of the violations",
     "projection": "index 1 and projection onto position and velocity constraints after every step",
     "index2": "constraints at the velocity level, positions and velocities projected after every step",
+    "ggl": "stabilized index 2 of Gear, Gupta and Leimkuhler: position and velocity constraints, two multipliers",
 }
 INTEGRATORS = {
     "dopri5": "explicit Runge-Kutta of Dormand and Prince, order 5(4)",
@@ -39,6 +40,7 @@ INTEGRATORS = {
 EXPLICIT = ("dopri5", "dop853", "adams")
 HALF_EXPLICIT = ("half_explicit_euler", "phem56")  # they need the index-2 equations
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
+KEEPING = ("sdirk4", "radau5", "bdf")  # implicit methods that keep their Jacobian over several steps
 LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the two-loop implicit method, tlismni.md
 EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
 STATE_SPACE = ("partitioning", "tangent_plane")
@@ -46,7 +48,9 @@ LEGAL: dict[str, tuple[str, ...]] = {
     formulation: EXPLICIT + IMPLICIT + LOW_ORDER + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
-LEGAL["index2"] = HALF_EXPLICIT
+MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the order conditions of rodas
+LEGAL["ggl"] = ("bdf", "radau5", "sdirk4")
+LEGAL["index2"] = HALF_EXPLICIT + LEGAL["ggl"]
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
     "newton_fd": "Newton's method with Jacobians by differences",
@@ -68,6 +72,13 @@ OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
         "repartition_growth": "growth of the grip of the independent coordinates that asks for a new partition (1.25)",
         "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
     },
+    "index2": {
+        "project": "whether accepted steps are brought back onto the constraints (True)",
+        "formalism": "'residual': M v' = f - J^T lambda, or 'explicit': v' = M^-1 (f - J^T lambda) ('residual')",
+    },
+    "ggl": {
+        "formalism": "'residual': M v' = f - J^T lambda, or 'explicit': v' = M^-1 (f - J^T lambda) ('residual')",
+    },
     "baumgarte": {
         "baumgarte_alpha": "damping of the violation, 1/s (10)",
         "baumgarte_beta": "frequency of the violation, 1/s (10)",
@@ -88,8 +99,12 @@ KRYLOV_OPTIONS = {  # of solver = "krylov"
     "iom": "vectors that a new one is made orthogonal to, 0 for all (0)",
 }
 FORCING = "error of the solutions of solver 'krylov', as a part of what ends the outer iteration (0.05)"
+GROUPED = "differences of solver 'newton_fd': bodies that share no element are moved together (True)"
+KEEP_JACOBIAN = "the part of the iteration matrix that does not depend on the step outlives its changes (True)"
+SWITCHES = ("project", "grouped", "keep_jacobian")
+FORMALISMS = ("residual", "explicit")
 PRECONDITIONERS = ("none", "block", "kept")
-INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing")
+INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing", "keep_jacobian")
 COMMON_OPTIONS = {
     "position_tolerance": "tolerance of position corrections, m or rad (1e-12)",
     "rank_tolerance": "relative tolerance below which a constraint row counts as dependent (1e-9)",
@@ -133,11 +148,12 @@ class Method:
         if code is None and integrator not in LEGAL[formulation]:
             partners = ", ".join(LEGAL[formulation])
             raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
-        solvers = SOLVERS.get(integrator, ())
+        solvers = list_solvers(formulation, integrator)
         if solver is not None and solver not in solvers:
             why = "is explicit" if integrator in EXPLICIT + HALF_EXPLICIT else "brings its own"
-            cure = f"its solvers: {', '.join(solvers)}" if solvers else f"it {why}; leave the solver out"
-            raise MethodError(f"integrator '{integrator}' has no solver '{solver}'; {cure}")
+            where = f" on '{formulation}'" if solver in SOLVERS.get(integrator, ()) else ""
+            cure = f"its solvers{where}: {', '.join(solvers)}" if solvers else f"it {why}; leave the solver out"
+            raise MethodError(f"integrator '{integrator}' has no solver '{solver}'{where}; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
         _check_options(formulation, integrator, solver, options)
@@ -174,6 +190,8 @@ class Method:
         own = {key: value for key, value in self.options if key not in INTEGRATOR_OPTIONS}
         if self.integrator == "rodas":  # its order rests on the exact Jacobian, descriptor form leaves small terms out
             own["dense_limit"] = 1_000_000
+        if self.integrator in HALF_EXPLICIT:
+            own["half_explicit"] = True
         return {"linear": self.linear, **({"solver": self.solver} if self.solver else {}), **own}
 
     @property
@@ -186,6 +204,16 @@ class Method:
         return "/".join(part for part in (self.formulation, self.integrator, self.solver) if part)
 
 
+def list_solvers(formulation: str, integrator: str) -> tuple[str, ...]:
+    """The solvers of a legal pair; none where the equations are not solved for by iteration, or by the code itself.
+
+    With multipliers among the unknowns the iteration matrix is indefinite: Krylov spaces without a preconditioner made
+    for it do not converge.
+    """
+    solvers = SOLVERS.get(integrator, ())
+    return tuple(s for s in solvers if s != "krylov") if formulation in MULTIPLIERS else solvers
+
+
 def _check_options(formulation: str, integrator: str, solver: str | None, options: Mapping[str, Any]) -> None:
     """Options of the formulation are positive numbers; those of integrator and solver are of their own kinds."""
     variants, highest = VARIANTS.get(integrator, ()), HIGHEST_ORDER.get(integrator, 0)
@@ -194,6 +222,8 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
     own |= {damping[0]: damping[3]} if damping else {}
     own |= KRYLOV_OPTIONS if solver == "krylov" else {}
     own |= {"forcing": FORCING} if solver == "krylov" and integrator in LOW_ORDER else {}
+    own |= {"grouped": GROUPED} if solver == "newton_fd" and integrator in IMPLICIT else {}
+    own |= {"keep_jacobian": KEEP_JACOBIAN} if integrator in KEEPING else {}
     known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {}), **own}
     for key, value in options.items():
         if key not in known:
@@ -201,6 +231,12 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
         if key == "variant":
             if value not in variants:
                 raise MethodError(f"'{integrator}' has no variant {value!r}; its variants: {', '.join(variants)}")
+        elif key in SWITCHES:
+            if not isinstance(value, bool):
+                raise MethodError(f"{key}={value!r} must be True or False")
+        elif key == "formalism":
+            if value not in FORMALISMS:
+                raise MethodError(f"there is no formalism {value!r}; take {' or '.join(FORMALISMS)}")
         elif key == "dense_limit":
             if not isinstance(value, int) or value < 0:
                 raise MethodError(f"dense_limit={value!r} must be a whole number of degrees of freedom")
@@ -249,7 +285,7 @@ def method_table() -> list[dict[str, Any]]:
             "method": f"{formulation}/{integrator}",
             "formulation": formulation,
             "integrator": integrator,
-            "solvers": list(SOLVERS.get(integrator, ())),
+            "solvers": list(list_solvers(formulation, integrator)),
             "default": (formulation, integrator) == DEFAULT,
             "about": f"{FORMULATIONS[formulation]}; {INTEGRATORS[integrator]}",
         }

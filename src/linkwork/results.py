@@ -45,6 +45,7 @@ class Statistics:
     rank_changes: int = 0
     position_iterations: int = 0
     constraint_jacobians: int = 0  # of half-explicit stages
+    difference_sweeps: int = 0  # over all elements, for Jacobians by differences
     condition: float = 0.0
     wall_time: float = 0.0
     smallest_step: float = 0.0

@@ -14,6 +14,10 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     get("block_size", o.block_size);
     get("iom", o.iom);
     get("dense_limit", o.dense_limit);
+    get("half_explicit", o.half_explicit);
+    get("project", o.project);
+    get("grouped", o.grouped);
+    get("formalism", o.formalism);
     get("baumgarte_alpha", o.baumgarte_alpha);
     get("baumgarte_beta", o.baumgarte_beta);
     get("position_tolerance", o.position_tolerance);
@@ -34,6 +38,7 @@ nb::dict to_dict(const FormulationFacts& f) {
     statistics["fallbacks"] = f.fallbacks;
     statistics["krylov_vectors"] = f.krylov_vectors;
     statistics["position_iterations"] = f.position_iterations;
+    statistics["difference_sweeps"] = f.difference_sweeps;
     statistics["constraint_jacobians"] = f.constraint_jacobians;
     statistics["condition"] = f.condition;
     statistics["closest_pivot"] = f.closest_pivot;

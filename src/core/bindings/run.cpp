@@ -35,6 +35,7 @@ IntegratorOptions read_integrator_options(const nb::dict& d) {
     if (d.contains("max_order")) o.max_order = nb::cast<int>(nb::object(d["max_order"]));
     if (d.contains("solver")) o.solver = nb::cast<std::string>(nb::object(d["solver"]));
     if (d.contains("alpha")) o.alpha = nb::cast<double>(nb::object(d["alpha"]));
+    if (d.contains("keep_jacobian")) o.keep_jacobian = nb::cast<bool>(nb::object(d["keep_jacobian"]));
     if (d.contains("forcing")) o.forcing = nb::cast<double>(nb::object(d["forcing"]));
     if (d.contains("rho")) o.rho = nb::cast<double>(nb::object(d["rho"]));
     return o;

@@ -2,6 +2,9 @@
 #include "../formulations/contract.hpp"
 #include "system.hpp"
 
+#include <nanobind/stl/complex.h>
+#include <nanobind/stl/vector.h>
+
 namespace linkwork {
 
 namespace {
@@ -36,6 +39,27 @@ public:
         if (status == Status::success) status = formulation->fill_jacobian(out.data());
         system.raise_user_error();
         return nb::make_tuple(static_cast<int>(status), to_rows(std::move(out), n, n));
+    }
+    // (c B - f_x)^-1 r with the linearization of the last `jacobian`
+    nb::object solve(double c, const Array& r) {
+        check_size(r, formulation->size(), "r");
+        std::vector<double> out(r.data(), r.data() + formulation->size());
+        if (formulation->factor(c) != Status::success) throw nb::value_error("the matrix is singular");
+        formulation->solve(out.data());
+        return nb::cast(to_array(std::move(out)));
+    }
+    nb::object solve_complex(std::complex<double> c, const std::vector<std::complex<double>>& r) {
+        if (static_cast<int>(r.size()) != formulation->size()) throw nb::value_error("r does not fit x");
+        std::vector<std::complex<double>> out = r;
+        if (formulation->factor(c) != Status::success) throw nb::value_error("the matrix is singular");
+        formulation->solve(out.data());
+        return nb::cast(out);
+    }
+    nb::object apply_mass(const Array& x) {
+        check_size(x, formulation->size(), "x");
+        std::vector<double> out(formulation->size());
+        formulation->apply_mass(x.data(), out.data());
+        return nb::cast(to_array(std::move(out)));
     }
     nb::tuple lift(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
@@ -90,6 +114,9 @@ void bind_state_space(nb::module_& m) {
         .def("start", &StateSpace::start, "t"_a, "q"_a, "v"_a, "memory"_a, "opens a chart: (status, x)")
         .def("rate", &StateSpace::rate, "t"_a, "x"_a, "(status, x')")
         .def("jacobian", &StateSpace::jacobian, "t"_a, "x"_a, "(status, f_x)")
+        .def("solve", &StateSpace::solve, "c"_a, "r"_a, "(c B - f_x)^-1 r, f_x as of the last jacobian")
+        .def("solve_complex", &StateSpace::solve_complex, "c"_a, "r"_a)
+        .def("apply_mass", &StateSpace::apply_mass, "x"_a, "B x; B = I unless there are algebraic entries")
         .def("lift", &StateSpace::lift, "t"_a, "x"_a, "(status, q, v, a, lambda)")
         .def("correct", &StateSpace::correct, "t"_a, "x"_a,
              "after an accepted step: (status, x, change), change 0 none, 1 small, 2 a new chart")

@@ -113,6 +113,7 @@ struct FormulationFacts {
     long constraint_jacobians = 0;    // of half-explicit stages: evaluations of J
     long krylov_vectors = 0;          // products with J that solver = "krylov" made
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
+    long difference_sweeps = 0;       // over all elements, for slopes by differences
     double condition = 0;             // last condition estimate of the partition (partitioning) or of the chart
     // How near the run came to a singular position, and when: smallest eigenvalue of J M^-1 J^T relative to the largest
     // such value of the run (rank_watch.hpp).
@@ -144,7 +145,10 @@ struct FormulationOptions {
     int iom = 0;                         // of krylov: vectors that a new one is made orthogonal to; 0: all
     int dense_limit =
         30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
-    bool half_explicit = false;                       // index2: the integrator is a half-explicit one
+    bool half_explicit = false;         // index2: the integrator is a half-explicit one
+    bool project = true;                // index2: accepted steps are brought back onto the constraints
+    bool grouped = true;                // slopes by differences: bodies that share no element move together
+    std::string formalism = "residual"; // index2, ggl: M v' = ..., or "explicit": v' = M^-1 (...)
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
     double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;
@@ -154,7 +158,7 @@ struct FormulationOptions {
 // The most entries that x may have, before `size` is known.
 inline int calc_most_entries(const Tables& tables) { return 2 * (tables.nq + tables.nv + tables.rows_count); }
 
-// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection", "index2"
+// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection", "index2", "ggl"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
                                                const FormulationOptions& options);
 

@@ -10,6 +10,7 @@
 #include <cmath>
 
 #include "accelerations.hpp"
+#include "coordinate_projection.hpp"
 #include "formulations.hpp"
 #include "half_explicit.hpp"
 #include "implicit_solver.hpp"
@@ -23,8 +24,8 @@ public:
     DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project,
                           bool with_stages)
         : tables(tables), engine(tables, options), alpha(feedback ? options.baumgarte_alpha : 0),
-          beta(feedback ? options.baumgarte_beta : 0), project(project), tolerance(options.position_tolerance),
-          kept(size()), d(tables.nv), y(tables.rows_count) {
+          beta(feedback ? options.baumgarte_beta : 0), project(project), projection(engine, options.position_tolerance),
+          kept(size()) {
         if (with_stages) stages = std::make_unique<HalfExplicitStages>(engine);
     }
 
@@ -85,9 +86,9 @@ public:
         Status status = evaluate(t, x);
         if (status != Status::success) return status;
         if (project) {
-            status = project_position(t, x, change);
+            status = projection.project_position(t, x, change);
             if (status != Status::success) return status;
-            project_velocity(t, x, change);
+            projection.project_velocity(t, x + tables.nq, change);
             // the accelerations of the uncorrected state serve half-explicit steps for the corrected one: they are off
             // by the size of the correction, far less than the stages of a step
             if (change != Change::none && stages) keep(t, x);
@@ -122,57 +123,13 @@ private:
         std::copy(x, x + size(), kept.begin());
     }
 
-    // Simplified Newton with the factorization of the accepted state: J d = -Phi, d shortest in the metric M.
-    Status project_position(double t, double* x, Change& change) {
-        double before = 0;
-        for (int iteration = 0; iteration < 20; ++iteration) {
-            set_position(tables, x, engine.w);
-            calc_constraints(tables, t, engine.w);
-            std::fill(d.begin(), d.end(), 0.0);
-            for (int i = 0; i < tables.rows_count; ++i) y[i] = -engine.w.phi[i];
-            ++engine.facts.position_iterations;
-            engine.solve(d.data(), y.data());
-            double largest = 0;
-            for (const double s : d) largest = std::max(largest, std::abs(s));
-            if (!std::isfinite(largest)) return Status::not_finite;
-            if (iteration == 0 && largest < 1e-15) return Status::success;
-            move(tables, d.data(), x);
-            change = Change::small;
-            if (largest < tolerance || (iteration > 2 && largest < 100 * tolerance && largest > 0.5 * before))
-                return Status::success;
-            before = largest;
-        }
-        return Status::position_lost;
-    }
-
-    // One correction with the factorization at hand and, where positions moved, one more with the new Jacobian.
-    void project_velocity(double t, double* x, Change& change) {
-        calc_jacobian(tables, engine.w);
-        calc_velocity_target(tables, t, engine.w);
-        for (int sweep = 0; sweep < 4; ++sweep) {
-            std::fill(d.begin(), d.end(), 0.0);
-            std::fill(y.begin(), y.end(), 0.0);
-            add_jacobian_times(tables, engine.w.jacobian.data(), x + tables.nq, y.data());
-            double largest = 0;
-            for (int i = 0; i < tables.rows_count; ++i) {
-                y[i] = engine.w.target[i] - y[i];
-                largest = std::max(largest, engine.w.active[i] * std::abs(y[i]));
-            }
-            if (largest < tolerance) return;
-            engine.solve(d.data(), y.data());
-            for (int i = 0; i < tables.nv; ++i) x[tables.nq + i] += d[i];
-            change = Change::small;
-        }
-    }
-
     const Tables& tables;
     Accelerations engine;
     double alpha, beta;
     bool project;
-    double tolerance;
+    CoordinateProjection projection;
     std::vector<double> kept;
     double kept_time = std::nan("");
-    std::vector<double> d, y;
     ImplicitSolver implicit;
     std::unique_ptr<HalfExplicitStages> stages; // of index2
 };

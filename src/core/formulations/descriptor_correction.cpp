@@ -16,24 +16,12 @@ template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system
     const int nv = tables.nv, size = nv + tables.rows_count;
     SparseSystem<Scalar>& matrix = system.matrix;
     matrix.begin(size);
-    for (const Body& b : tables.bodies)
-        for (int i = 0; i < b.nv; ++i)
-            for (int j = 0; j < b.nv; ++j) matrix.add(b.v + i, b.v + j, c_a * calc_mass_entry(b, i, j));
+    add_mass(matrix, tables, 0, 0, c_a);
     slopes.for_each_entry([&](int row, int column, double stiffness, double damping) {
         matrix.add(row, column, -c_v * damping - stiffness);
     });
-    for (const Part& part : tables.parts) {
-        const Body& b = tables.bodies[part.body];
-        const Block& block = tables.blocks[part.block];
-        for (int r = 0; r < block.rows; ++r) {
-            const int row = block.row + r;
-            for (int k = 0; k < b.nv; ++k) {
-                const double value = active[row] * jacobian[part.offset + r * b.nv + k];
-                matrix.add(nv + row, b.v + k, Scalar(value));
-                matrix.add(b.v + k, nv + row, Scalar(value));
-            }
-        }
-    }
+    add_jacobian(matrix, tables, jacobian.data(), active.data(), nv, 0, Scalar(1));
+    add_transpose(matrix, tables, jacobian.data(), active.data(), 0, nv, Scalar(1));
     for (int i = 0; i < tables.rows_count; ++i) matrix.add(nv + i, nv + i, Scalar(1 - active[i]));
     system.side.resize(size);
     return matrix.factor();

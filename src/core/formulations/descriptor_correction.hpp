@@ -13,7 +13,7 @@
 #include <complex>
 #include <vector>
 
-#include "../system/linear/sparse_system.hpp"
+#include "../system/linear/sparse_blocks.hpp"
 #include "../system/slopes.hpp"
 #include "accelerations.hpp"
 

@@ -11,7 +11,9 @@ std::unique_ptr<Formulation> build_formulation(const std::string& name, const Ta
     if (name == "index1") return build_descriptor(tables, options, false, false);
     if (name == "baumgarte") return build_descriptor(tables, options, true, false);
     if (name == "projection") return build_descriptor(tables, options, false, true);
-    if (name == "index2") return build_half_explicit(tables, options);
+    if (name == "index2" && options.half_explicit) return build_half_explicit(tables, options);
+    if (name == "index2") return build_multipliers(tables, options, false);
+    if (name == "ggl") return build_multipliers(tables, options, true);
     throw std::invalid_argument("unknown formulation '" + name + "'");
 }
 

@@ -9,6 +9,9 @@ std::unique_ptr<Formulation> build_partitioning(const Tables& tables, const Form
 std::unique_ptr<Formulation> build_tangent_plane(const Tables& tables, const FormulationOptions& options);
 std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
                                               bool project);
+// index2 (or, stabilized, ggl) for implicit integrators
+std::unique_ptr<Formulation> build_multipliers(const Tables& tables, const FormulationOptions& options,
+                                               bool stabilized);
 // index2 for half-explicit integrators
 std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options);
 

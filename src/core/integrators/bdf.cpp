@@ -36,10 +36,11 @@ constexpr int oldest_linearization = 20; // in steps, where a new factorization 
 
 class Bdf final : public Integrator {
 public:
-    Bdf(int size, const Tolerances& tolerances, int max_order)
+    Bdf(int size, const Tolerances& tolerances, int max_order, bool keep_jacobian)
         : size_(size), max_order_(max_order), tolerances_(tolerances), scale_(tolerances),
-          newton_({most_iterations, calc_newton_tolerance(tolerances), false, 0}), candidate_(size), sum_(size),
-          d_(size), work_(size), gap_(size), mass_(size), past_(static_cast<std::size_t>(rows) * size) {}
+          newton_({most_iterations, calc_newton_tolerance(tolerances), false, 0}), linearization_(keep_jacobian),
+          candidate_(size), sum_(size), d_(size), work_(size), gap_(size), mass_(size),
+          past_(static_cast<std::size_t>(rows) * size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -184,7 +185,7 @@ Status Bdf::solve(Implicit& ode) {
         for (int i = 0; i < size_; ++i) work_[i] -= gap[i];
         ode.solve(work_.data());
         ++linearization_.facts.iterations;
-        iteration = newton_.judge(scale_.calc_correction_norm(work_.data(), h_), scale_.roundoff());
+        iteration = newton_.judge(scale_.calc_norm(work_.data()), scale_.roundoff());
         if (iteration == Iteration::failed) return Status::no_convergence;
         for (int i = 0; i < size_; ++i) {
             d_[i] += work_[i];
@@ -278,8 +279,8 @@ double Bdf::find_next_step() {
 
 } // namespace
 
-std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order) {
-    return std::make_unique<Bdf>(size, tolerances, max_order);
+std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order, bool keep_jacobian) {
+    return std::make_unique<Bdf>(size, tolerances, max_order, keep_jacobian);
 }
 
 } // namespace linkwork

@@ -23,8 +23,8 @@ namespace linkwork {
 struct Tolerances {
     double rtol = 1e-6;
     std::vector<double> atol; // [size]; infinity keeps an entry out of error norms: the algebraic ones
-    // Algebraic entries are rates of what they force: x moves by about h times the entry. So much of it counts in the
-    // corrections of Newton's method, where a multiplier found late is a velocity found late; errors are those of x.
+    // Algebraic entries are rates of what they force: x moves by about h times the entry. So much of it counts where
+    // an integrator measures them at all (ErrorScale::calc_correction_norm); errors are those of x.
     struct Algebraic {
         int entry;
         double atol;
@@ -51,7 +51,8 @@ struct IntegratorOptions {
     std::string solver;  // of the low-order formulas: "newton" (also empty), "newton_fd", "krylov", "fixed_point"
     double alpha = -0.1; // hht: -1/3 to 0
     double rho = 0.8;    // generalized_alpha: 0 to 1
-    double forcing = 0.05; // krylov in low-order formulas: error of a solution, as part of what ends the iteration
+    bool keep_jacobian = true; // sdirk4, radau5, bdf: across changes of the step; else J comes with every c B - J
+    double forcing = 0.05;     // krylov in low-order formulas: error of a solution, as part of what ends the iteration
 };
 
 struct IntegratorFacts {           // of implicit methods, over the whole run

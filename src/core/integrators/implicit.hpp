@@ -8,12 +8,13 @@ namespace linkwork {
 inline constexpr int bdf_max_order = 5;
 
 // variant: "4/15" or "1/4"
-std::unique_ptr<Integrator> build_sdirk4(const std::string& variant, int size, const Tolerances& tolerances);
-std::unique_ptr<Integrator> build_radau5(int size, const Tolerances& tolerances);
+std::unique_ptr<Integrator> build_sdirk4(const std::string& variant, int size, const Tolerances& tolerances,
+                                         bool keep_jacobian);
+std::unique_ptr<Integrator> build_radau5(int size, const Tolerances& tolerances, bool keep_jacobian);
 // variant: "rodas4", "rodas42", "rodas4p" or "rodas4p2"
 std::unique_ptr<Integrator> build_rodas(const std::string& variant, int size, const Tolerances& tolerances);
 // max_order: 1 to bdf_max_order
-std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order);
+std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, int max_order, bool keep_jacobian);
 
 // name: "trapezoidal", "bdf2", "park", "hht" or "generalized_alpha"
 bool is_low_order(const std::string& name);

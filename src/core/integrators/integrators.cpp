@@ -30,10 +30,11 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
     if (name == "half_explicit_euler") return build_runge_kutta(half_explicit_euler_table(), size, tolerances);
     if (name == "phem56") return build_runge_kutta(phem56_table(), size, tolerances);
     if (name == "adams") return build_adams(size, tolerances, check_order(name, options.max_order, adams_max_order));
-    if (name == "sdirk4") return build_sdirk4(options.variant, size, tolerances);
-    if (name == "radau5") return build_radau5(size, tolerances);
+    if (name == "sdirk4") return build_sdirk4(options.variant, size, tolerances, options.keep_jacobian);
+    if (name == "radau5") return build_radau5(size, tolerances, options.keep_jacobian);
     if (name == "rodas") return build_rodas(options.variant, size, tolerances);
-    if (name == "bdf") return build_bdf(size, tolerances, check_order(name, options.max_order, bdf_max_order));
+    if (name == "bdf")
+        return build_bdf(size, tolerances, check_order(name, options.max_order, bdf_max_order), options.keep_jacobian);
     if (is_low_order(name)) return build_low_order(name, size, tolerances, options);
     throw std::invalid_argument("unknown integrator '" + name + "'");
 }

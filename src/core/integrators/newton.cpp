@@ -30,8 +30,10 @@ double ErrorScale::calc_squared_sum(const double* error) const {
     return sum;
 }
 
-double ErrorScale::calc_norm(const double* error) const {
-    return counted_ == 0 ? 0 : std::sqrt(calc_squared_sum(error) / counted_);
+double ErrorScale::calc_norm(const double* error, int vectors) const {
+    double sum = 0;
+    for (int k = 0; k < vectors; ++k) sum += calc_squared_sum(error + k * inverse_.size());
+    return counted_ == 0 ? 0 : std::sqrt(sum / (vectors * counted_));
 }
 
 double ErrorScale::calc_correction_norm(const double* corrections, double h, int vectors) const {
@@ -125,7 +127,7 @@ Status Linearization::linearize(Implicit& ode, double t, const double* x) {
     return status;
 }
 
-Status Linearization::keep(Status status, double c) {
+Status Linearization::finish(Status status, double c) {
     factored_ = status == Status::success;
     facts.factorizations += factored_;
     c_ = c;
@@ -133,17 +135,18 @@ Status Linearization::keep(Status status, double c) {
 }
 
 Status Linearization::prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner) {
+    if (!keep_ && !is_factored(c)) needed_ = true;
     Status status = linearize(ode, t, x);
     if (status != Status::success || is_factored(c)) return status;
     status = ode.factor(c);
     if (status == Status::success && partner) status = ode.factor(*partner);
-    return keep(status, c);
+    return finish(status, c);
 }
 
 Status Linearization::prepare_half(Implicit& ode, double t, const double* x, double c_a, double c_v) {
     const Status status = linearize(ode, t, x);
     if (status != Status::success || is_factored(c_a)) return status;
-    return keep(ode.second_order()->factor_half(c_a, c_v), c_a);
+    return finish(ode.second_order()->factor_half(c_a, c_v), c_a);
 }
 
 double PredictiveControl::calc_step(double h, double error, double safety) {

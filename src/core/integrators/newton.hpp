@@ -22,7 +22,11 @@ public:
         : tolerances_(tolerances), inverse_(tolerances.atol.size()), algebraic_(tolerances.algebraic.size()),
           counted_(count_weighted(tolerances)), roundoff_(0) {}
     void place(const double* x);
-    double calc_norm(const double* error) const;
+    // Of `vectors` errors one after the other; algebraic entries have no part in it. This is what the corrections of
+    // one-step and multistep methods on B x' = f are measured by: a linear solution finds all entries at once, and a
+    // multiplier that is late by d leaves an error of d times the error of the positions behind. (Counted as h times
+    // itself it asked for up to thirty times the steps where stiff springs pull at joints.)
+    double calc_norm(const double* error, int vectors = 1) const;
     // Of corrections in a step h, `vectors` of them one after the other: algebraic entries count as h times themselves.
     double calc_correction_norm(const double* corrections, double h, int vectors = 1) const;
     const double* inverse() const { return inverse_.data(); } // 1 / weight
@@ -96,6 +100,9 @@ private:
 // The linearization J of the last accepted point, or of one before it, and the number c that c B - J was factored for.
 class Linearization {
 public:
+    // keep: J serves for another c as well [arnold 3]; else it is asked for with every c B - J, as in codes that know
+    // nothing of its parts.
+    explicit Linearization(bool keep = true) : keep_(keep) {}
     void forget();             // other equations, or other coordinates
     void grow_old(bool serve); // the step was accepted: J is that of an earlier point now; does it still serve?
     void distrust();           // the attempt failed, or may fail: if J is old, another is needed
@@ -112,8 +119,9 @@ public:
 
 private:
     Status linearize(Implicit& ode, double t, const double* x);
-    Status keep(Status status, double c);
+    Status finish(Status status, double c);
 
+    const bool keep_;
     bool needed_ = true, current_ = false, factored_ = false;
     int age_ = 0;
     double c_ = 0;

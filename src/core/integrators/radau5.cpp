@@ -54,11 +54,12 @@ Tolerances build_scaled(const Tolerances& asked) {
 
 class Radau5 final : public Integrator {
 public:
-    Radau5(int size, const Tolerances& tolerances)
+    Radau5(int size, const Tolerances& tolerances, bool keep_jacobian)
         : size_(size), tolerances_(build_scaled(tolerances)), scale_(tolerances_),
-          newton_({most_iterations, calc_newton_tolerance(tolerances_), true, 3}), x_(size), candidate_(size),
-          rate_(size), work_(size), gap_(size), mass_(size), pair_(size), z_(size * std::size_t{stages}),
-          z_last_(size * std::size_t{stages}), w_(size * std::size_t{stages}), mass_2_(size), mass_3_(size) {}
+          newton_({most_iterations, calc_newton_tolerance(tolerances_), true, 3}), linearization_(keep_jacobian),
+          x_(size), candidate_(size), rate_(size), work_(size), gap_(size), mass_(size), pair_(size),
+          z_(size * std::size_t{stages}), z_last_(size * std::size_t{stages}), w_(size * std::size_t{stages}),
+          mass_2_(size), mass_3_(size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -221,7 +222,7 @@ double Radau5::correct_stages(Implicit& ode) {
         w2[i] += f2[i];
         w3[i] += f3[i];
     }
-    return scale_.calc_correction_norm(f1, h_, stages);
+    return scale_.calc_norm(f1, stages);
 }
 
 // err = (g/h - J)^-1 (f(x_n) + (e . z)/h) [hairer2 (8.19)]; where it is too large at the first step or after a
@@ -293,8 +294,8 @@ Status Radau5::accept(Implicit& ode, bool, double&) {
 
 } // namespace
 
-std::unique_ptr<Integrator> build_radau5(int size, const Tolerances& tolerances) {
-    return std::make_unique<Radau5>(size, tolerances);
+std::unique_ptr<Integrator> build_radau5(int size, const Tolerances& tolerances, bool keep_jacobian) {
+    return std::make_unique<Radau5>(size, tolerances, keep_jacobian);
 }
 
 } // namespace linkwork

@@ -73,10 +73,10 @@ constexpr double safety = 0.9, keep_rate = 0.001, keep_growth = 1.2, largest_cha
 
 class Sdirk4 final : public Integrator {
 public:
-    Sdirk4(const Sdirk4Table& table, int size, const Tolerances& tolerances)
-        : table_(table), size_(size), tolerances_(tolerances), scale_(tolerances), newton_(newton_rule), x_(size),
-          candidate_(size), known_(size), residual_(size), gap_(size), mass_(size),
-          z_(static_cast<std::size_t>(stages) * size), z_last_(static_cast<std::size_t>(stages) * size) {}
+    Sdirk4(const Sdirk4Table& table, int size, const Tolerances& tolerances, bool keep_jacobian)
+        : table_(table), size_(size), tolerances_(tolerances), scale_(tolerances), newton_(newton_rule),
+          linearization_(keep_jacobian), x_(size), candidate_(size), known_(size), residual_(size), gap_(size),
+          mass_(size), z_(static_cast<std::size_t>(stages) * size), z_last_(static_cast<std::size_t>(stages) * size) {}
 
     Status start(Implicit& ode, double t, const double* x, double t_end, double& h) override;
     Attempt attempt(Implicit& ode, double h, bool fixed) override;
@@ -197,7 +197,7 @@ Status Sdirk4::solve_stage(Implicit& ode, int stage) {
         for (int i = 0; i < size_; ++i) residual_[i] += c * gap[i];
         ode.solve(residual_.data());
         ++linearization_.facts.iterations;
-        const Iteration iteration = newton_.judge(scale_.calc_correction_norm(residual_.data(), h_), scale_.roundoff());
+        const Iteration iteration = newton_.judge(scale_.calc_norm(residual_.data()), scale_.roundoff());
         if (iteration == Iteration::failed) return Status::no_convergence;
         for (int i = 0; i < size_; ++i) unknown[i] += residual_[i];
         if (iteration == Iteration::converged) break;
@@ -273,9 +273,11 @@ Status Sdirk4::accept(Implicit&, bool, double&) {
 
 } // namespace
 
-std::unique_ptr<Integrator> build_sdirk4(const std::string& variant, int size, const Tolerances& tolerances) {
-    if (variant.empty() || variant == "4/15") return std::make_unique<Sdirk4>(four_fifteenths, size, tolerances);
-    if (variant == "1/4") return std::make_unique<Sdirk4>(quarter, size, tolerances);
+std::unique_ptr<Integrator> build_sdirk4(const std::string& variant, int size, const Tolerances& tolerances,
+                                         bool keep_jacobian) {
+    if (variant.empty() || variant == "4/15")
+        return std::make_unique<Sdirk4>(four_fifteenths, size, tolerances, keep_jacobian);
+    if (variant == "1/4") return std::make_unique<Sdirk4>(quarter, size, tolerances, keep_jacobian);
     throw std::invalid_argument("sdirk4 has no variant '" + variant + "': take '4/15' or '1/4'");
 }
 

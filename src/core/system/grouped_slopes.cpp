@@ -18,7 +18,7 @@ struct GroupedSlopes::State {
     Workspace& w;
 };
 
-GroupedSlopes::GroupedSlopes(const Tables& tables) {
+GroupedSlopes::GroupedSlopes(const Tables& tables, bool grouped) : grouped_(grouped) {
     for (std::size_t i = 0; i < tables.primitives.size(); ++i)
         if (const Primitive& p = tables.primitives[i]; p.row >= 0)
             add_element(tables, constraint, static_cast<int>(i), {p.body_a, p.body_b});
@@ -42,7 +42,12 @@ GroupedSlopes::GroupedSlopes(const Tables& tables) {
 
     // one evaluation per group and coordinate of its largest body, for displacements and for velocities
     const int count = static_cast<int>(tables.bodies.size());
-    grouping_ = find_groups(count, rows_);
+    if (grouped) {
+        grouping_ = find_groups(count, rows_);
+    } else {
+        for (int i = 0; i < count; ++i) grouping_.group_of.push_back(i);
+        grouping_.groups = count;
+    }
     std::vector<int> most(grouping_.groups, 0);
     for (int i = 0; i < count; ++i) {
         int& n = most[grouping_.group_of[i]];
@@ -113,7 +118,7 @@ void calc_coincident(const Primitive& p, const Workspace& w, const Pair& x, Wren
 void GroupedSlopes::sweep(const State& state, Values& values) {
     const Tables& tables = state.tables;
     Workspace& w = state.w;
-    const bool all = &values == &base_;
+    const bool all = &values == &base_ || !grouped_;
     for (std::size_t i = 0; i < elements_.size(); ++i) {
         const Element& e = elements_[i];
         const int* bodies = bodies_.data() + e.first;

@@ -15,7 +15,8 @@ namespace linkwork {
 
 class GroupedSlopes {
 public:
-    explicit GroupedSlopes(const Tables& tables);
+    // grouped: false moves one body at a time and looks at all elements, as a code does that knows nothing of them.
+    explicit GroupedSlopes(const Tables& tables, bool grouped = true);
 
     // What Slopes::calc fills, at the pose, twist, a and lambda of the workspace. A callable of the user that raises
     // sets w.user_failed.
@@ -44,6 +45,7 @@ private:
     std::vector<Element> elements_;
     std::vector<int> bodies_;            // of the elements
     std::vector<std::vector<int>> rows_; // the same per element, as find_groups wants them
+    bool grouped_;
     Grouping grouping_;
     int evaluations_ = 0;
     Values base_, moved_;
