@@ -2,6 +2,9 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
+#include <cmath>
+
+#include "../system/linear/dependent_columns.hpp"
 
 namespace linkwork {
 
@@ -22,56 +25,75 @@ void calc_pin_row(const Body& body, const double* q, int k, double* row) {
 
 namespace {
 
+constexpr int dense_limit = 150;         // coordinates up to which the columns are chosen by a dense factorization
+constexpr double sparse_threshold = 0.5; // of pivots beyond it
+
+// Rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban (21)].
+std::vector<MatrixRow> build_rows(const Tables& tables, const Workspace& w, const double* q) {
+    std::vector<MatrixRow> rows;
+    for (const Block& block : tables.blocks)
+        for (int r = 0; r < block.rows; ++r) {
+            if (w.active[block.row + r] == 0) continue;
+            MatrixRow& row = rows.emplace_back();
+            for (int p = block.part; p < block.part + block.parts; ++p) {
+                const Body& body = tables.bodies[tables.parts[p].body];
+                if (body.nv == 0) continue;
+                const double* J = w.jacobian.data() + tables.parts[p].offset + r * body.nv;
+                for (int c = 0; c < std::min(body.nv, 3); ++c) row.emplace_back(body.q + c, J[c]);
+                if (body.kind != body_rigid) continue;
+                double rate[4]; // G^T torque row: 2 (1/2 G^T) J_pi
+                calc_parameter_rate(q + body.q + 3, Vec{J[3], J[4], J[5]}, rate);
+                for (int c = 0; c < 4; ++c) row.emplace_back(body.q + 3 + c, 4 * rate[c]);
+            }
+        }
+    for (const Body& b : tables.bodies)
+        if (b.kind == body_rigid) {
+            MatrixRow& row = rows.emplace_back();
+            for (int c = 0; c < 4; ++c) row.emplace_back(b.q + 3 + c, 2 * q[b.q + 3 + c]);
+        }
+    return rows;
+}
+
 // Each body's rotation columns are made `weight` times as long as its translation columns, whatever its lengths.
-void scale_rotations(const Tables& tables, double weight, Eigen::MatrixXd& A) {
+void scale_rotations(const Tables& tables, double weight, std::vector<MatrixRow>& rows) {
+    std::vector<double> scale(tables.nq, 0.0); // first the lengths of the columns, squared
+    for (const MatrixRow& row : rows)
+        for (const auto& [column, value] : row) scale[column] += value * value;
     for (const Body& b : tables.bodies) {
-        if (b.kind != body_rigid && b.kind != body_planar) continue;
-        const int translations = b.kind == body_rigid ? 3 : 2;
-        const double t = A.middleCols(b.q, translations).colwise().norm().maxCoeff();
-        const double r = A.middleCols(b.q + translations, b.nq - translations).colwise().norm().maxCoeff();
-        if (t > 0 && r > 0) A.middleCols(b.q + translations, b.nq - translations) *= weight * t / r;
+        const int translations = b.kind == body_planar ? 2 : 3;
+        const auto begin = scale.begin() + b.q, middle = begin + std::min(translations, b.nq), end = begin + b.nq;
+        const double t = begin < middle ? *std::max_element(begin, middle) : 0;
+        const double r = middle < end ? *std::max_element(middle, end) : 0;
+        std::fill(begin, middle, 1.0);
+        std::fill(middle, end, t > 0 && r > 0 ? weight * std::sqrt(t / r) : 1.0);
     }
+    for (MatrixRow& row : rows)
+        for (auto& [column, value] : row) value *= scale[column];
+}
+
+// Those a column-pivoted QR factorization takes first.
+std::vector<int> find_dependent_dense(const std::vector<MatrixRow>& rows, int columns) {
+    Eigen::MatrixXd A = Eigen::MatrixXd::Zero(static_cast<int>(rows.size()), columns);
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        for (const auto& [column, value] : rows[i]) A(static_cast<int>(i), column) += value;
+    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(A);
+    const auto& order = qr.colsPermutation().indices();
+    return {order.data(), order.data() + rows.size()};
 }
 
 } // namespace
 
-std::vector<int> find_independent(const Pattern&, const Tables& tables, const Workspace& w, const double* q,
-                                  double rotation_weight) {
-    // rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban
-    // (21)].
-    int rows = 0;
-    for (const double a : w.active) rows += a != 0;
-    std::vector<int> row_of(tables.rows_count, -1);
-    for (int i = 0, r = 0; i < tables.rows_count; ++i)
-        if (w.active[i] != 0) row_of[i] = r++;
-    const int constraints = rows;
-    for (const Body& b : tables.bodies) rows += b.kind == body_rigid;
-    Eigen::MatrixXd A = Eigen::MatrixXd::Zero(rows, tables.nq);
-    for (const Part& part : tables.parts) {
-        const Body& body = tables.bodies[part.body];
-        const Block& block = tables.blocks[part.block];
-        for (int r = 0; r < block.rows && body.nv > 0; ++r) {
-            const int row = row_of[block.row + r];
-            if (row < 0) continue;
-            const double* J = w.jacobian.data() + part.offset + r * body.nv;
-            for (int c = 0; c < std::min(body.nv, 3); ++c) A(row, body.q + c) += J[c];
-            if (body.kind != body_rigid) continue;
-            double rate[4]; // G^T torque row: 2 (1/2 G^T) J_pi
-            calc_parameter_rate(q + body.q + 3, Vec{J[3], J[4], J[5]}, rate);
-            for (int c = 0; c < 4; ++c) A(row, body.q + 3 + c) += 4 * rate[c];
-        }
-    }
-    int r = constraints;
-    for (const Body& b : tables.bodies)
-        if (b.kind == body_rigid) {
-            for (int c = 0; c < 4; ++c) A(r, b.q + 3 + c) = 2 * q[b.q + 3 + c];
-            ++r;
-        }
-    scale_rotations(tables, rotation_weight, A);
-    const Eigen::ColPivHouseholderQR<Eigen::MatrixXd> qr(A);
+std::vector<int> find_independent(const Tables& tables, const Workspace& w, const double* q, double rotation_weight) {
+    std::vector<MatrixRow> rows = build_rows(tables, w, q);
+    scale_rotations(tables, rotation_weight, rows);
+    const std::vector<int> dependent = tables.nq <= dense_limit
+                                           ? find_dependent_dense(rows, tables.nq)
+                                           : find_dependent_columns(rows, tables.nq, sparse_threshold);
+    std::vector<char> is_dependent(tables.nq, 0);
+    for (const int column : dependent) is_dependent[column] = 1;
     std::vector<int> independent;
-    for (int i = rows; i < tables.nq; ++i) independent.push_back(qr.colsPermutation().indices()[i]);
-    std::sort(independent.begin(), independent.end());
+    for (int i = 0; i < tables.nq; ++i)
+        if (!is_dependent[i]) independent.push_back(i);
     return independent;
 }
 

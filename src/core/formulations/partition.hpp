@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "../system/equations.hpp"
-#include "../system/linear.hpp"
 
 namespace linkwork {
 
@@ -13,9 +12,9 @@ void calc_pin_row(const Body& body, const double* q, int k, double* row);
 
 // Independent entries of q, ascending: those a column-pivoted QR factorization of the constraint Jacobian over q (with
 // the normalizations of the Euler parameters as rows) leaves over, so that the dependent columns are well conditioned.
+// Large models take a sparse elimination instead (dependent_columns.hpp), of order n on chains and trees.
 // Columns with large pivots become dependent: a small rotation_weight makes rotations independent where they can be.
 // Needs the Jacobian of the workspace at q.
-std::vector<int> find_independent(const Pattern& pattern, const Tables& tables, const Workspace& w, const double* q,
-                                  double rotation_weight);
+std::vector<int> find_independent(const Tables& tables, const Workspace& w, const double* q, double rotation_weight);
 
 } // namespace linkwork

@@ -53,8 +53,8 @@ private:
     // coordinates (positions follow from them by sines and cosines, the other way round there are turning points), so
     // they may cost twice the grip. Leaves the system of the choice behind, factorized.
     bool choose() {
-        const std::vector<int> preferred = find_independent(engine.pattern, tables, engine.w, q.data(), 0.1);
-        const std::vector<int> plain = find_independent(engine.pattern, tables, engine.w, q.data(), 1.0);
+        const std::vector<int> preferred = find_independent(tables, engine.w, q.data(), 0.1);
+        const std::vector<int> plain = find_independent(tables, engine.w, q.data(), 1.0);
         const double of_plain = preferred == plain ? 0.0 : try_partition(plain);
         const double of_preferred = try_partition(preferred);
         if (preferred != plain && !(of_preferred < 2 * of_plain)) try_partition(plain);
