@@ -23,6 +23,7 @@ INTEGRATORS = {
     "adams": "variable-order PECE of Shampine and Gordon, orders 1 to 12",
     "half_explicit_euler": "half-explicit Euler method, order 1",
     "phem56": "partitioned half-explicit Runge-Kutta of Murua, order 5(4)",
+    "mexx": "half-explicit extrapolation in the manner of MEXX, orders 4 to 16",
     "sdirk4": "singly diagonally implicit Runge-Kutta, order 4(3), L-stable",
     "radau5": "implicit Runge-Kutta of Radau type, order 5(3), L-stable",
     "rodas": "Rosenbrock method, order 4(3), L-stable, no iteration",
@@ -38,7 +39,7 @@ INTEGRATORS = {
     "cvode": "CVODE of SUNDIALS, backward differentiation of variable order 1 to 5 (extra: sundials)",
 }
 EXPLICIT = ("dopri5", "dop853", "adams")
-HALF_EXPLICIT = ("half_explicit_euler", "phem56")  # they need the index-2 equations
+HALF_EXPLICIT = ("half_explicit_euler", "phem56", "mexx")  # they need the index-2 equations
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
 KEEPING = ("sdirk4", "radau5", "bdf")  # implicit methods that keep their Jacobian over several steps
 LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the two-loop implicit method, tlismni.md
@@ -88,7 +89,7 @@ VARIANTS = {  # integrator -> its coefficient sets, the default first
     "sdirk4": ("4/15", "1/4"),
     "rodas": ("rodas4", "rodas42", "rodas4p", "rodas4p2"),
 }
-HIGHEST_ORDER = {"adams": 12, "bdf": 5}  # integrators that take max_order
+HIGHEST_ORDER = {"adams": 12, "bdf": 5, "mexx": 16}  # integrators that take max_order
 DAMPING = {  # integrator -> its option, lowest and highest value, meaning
     "hht": ("alpha", -1 / 3, 0.0, "numerical damping, from -1/3 (most) to 0 (none) (-0.1)"),
     "generalized_alpha": ("rho", 0.0, 1.0, "factor by which the highest frequencies shrink in a step, 0 to 1 (0.8)"),

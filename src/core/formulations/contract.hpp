@@ -46,6 +46,10 @@ struct HalfExplicit {
     virtual Status open_stage(double t, const double* x, double* position_rate) = 0;
     // v' of the opened stage for the constraints at (t*, x*) = (t*, q*, v*).
     virtual Status close_stage(double t, const double* x, double step, double* acceleration) = 0;
+    // v' of the opened stage (q, v) whose directions are J(q)^T and whose constraints are those of velocities between
+    // two points: J(q) v' = -[(J(q1) - J(q0)) v + Phi_t(t1) - Phi_t(t0)] / (t1 - t0). May be asked again.
+    virtual Status close_stage_between(double t0, const double* x0, double t1, const double* x1,
+                                       double* acceleration) = 0;
 };
 
 // What formulas that tie the two halves of x = (y, u), y' = u, u' = f(t, y, u), to each other need: solutions of half

@@ -74,6 +74,10 @@ public:
     Status close_stage(double t, const double* x, double step, double* acceleration) override {
         return stages->close(t, x, x + tables.nq, step, acceleration);
     }
+    Status close_stage_between(double t0, const double* x0, double t1, const double* x1,
+                               double* acceleration) override {
+        return stages->close_between(t0, x0, t1, x1, acceleration);
+    }
 
     Status lift(double t, const double* x, Motion& motion) override {
         const Status status = evaluate(t, x);

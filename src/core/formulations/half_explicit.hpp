@@ -7,8 +7,14 @@
 //     M a + Jm^T lambda = f - D^T lambda,      Jm a = (-Phi_t - J* v*) / s + D a
 // is iterated with one factorization, from the a and lambda of the stage before. The two positions are O(s) apart, so
 // every solution gains a factor O(s); where they are the same the first solution is exact.
+//
+// Between two points (t0, q0) and (t1, q1) around the opened stage, the change of the velocity constraints with v held
+// gives a system with one symmetric matrix, nothing to iterate and nothing to differentiate:
+//     M a + J^T lambda = f,      J a = [(-Phi_t(t1) - J1 v) - (-Phi_t(t0) - J0 v)] / (t1 - t0).
+// Along a chain of such stages each J is evaluated once and enters three systems: before, at and after its stage.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "accelerations.hpp"
@@ -23,23 +29,32 @@ public:
     void set_accuracy(double new_rtol, const double* new_atol);
     Status open(double t, const double* q, const double* v);
     Status close(double t, const double* q, const double* v, double step, double* acceleration);
+    Status close_between(double t0, const double* q0, double t1, const double* q1, double* acceleration);
 
 private:
-    bool has_lower(const double* q) const;
+    struct Evaluated { // J and where
+        std::vector<double> q, jacobian;
+        bool is_at(const double* other) const { return std::equal(q.begin(), q.end(), other); }
+    };
+
+    void evaluate(const double* q, Evaluated& e);
+    const std::vector<double>& find_before(const double* q);
     Status find_acceleration(double step, const double* v);
     double iterate(double step, const double* v);
 
     const Tables& tables;
     Accelerations& engine;
     double rtol = 1e-6;
-    std::vector<double> atol;                // [nv]
-    std::vector<double> force, upper, lower; // f and J of the opened stage; J* of the last one closed
-    std::vector<double> q_upper, q_lower;    // where they were evaluated
-    std::vector<double> mean, difference;    // Jm, D
-    std::vector<double> side;                // (-Phi_t - J* v*) / s
-    std::vector<double> a, lambda;           // the iterate, kept as the guess of the next stage
-    std::vector<double> x, y;                // the next iterate
-    bool same = false;                       // J = J*: nothing to iterate
+    std::vector<double> atol;             // [nv]
+    std::vector<double> force, velocity;  // f and v of the opened stage
+    Evaluated upper, lower;               // J of the opened stage; J* of the last one closed
+    Evaluated previous, first;            // J of the stage opened before; of the first stage of chains
+    std::vector<double> mean, difference; // Jm, D
+    std::vector<double> side;             // (-Phi_t - J* v*) / s
+    std::vector<double> a, lambda;        // the iterate, kept as the guess of the next stage
+    std::vector<double> x, y;             // the next iterate
+    bool same = false;                    // J = J*: nothing to iterate
+    bool factored = false;                // the solver holds the matrix with J of the opened stage
 };
 
 } // namespace linkwork

@@ -47,7 +47,7 @@ struct Attempt {
 
 struct IntegratorOptions {
     std::string variant; // sdirk4: "4/15" (default), "1/4"; rodas: "rodas4" (default), "rodas42", "rodas4p", "rodas4p2"
-    int max_order = 0;   // bdf (5), adams (12); 0: the highest
+    int max_order = 0;   // bdf (5), adams (12), mexx (16); 0: the highest
     std::string solver;  // of the low-order formulas: "newton" (also empty), "newton_fd", "krylov", "fixed_point"
     double alpha = -0.1; // hht: -1/3 to 0
     double rho = 0.8;    // generalized_alpha: 0 to 1

@@ -4,6 +4,7 @@
 #include "adams.hpp"
 #include "contract.hpp"
 #include "implicit.hpp"
+#include "mexx.hpp"
 #include "runge_kutta.hpp"
 
 namespace linkwork {
@@ -21,7 +22,8 @@ int check_order(const std::string& name, int wanted, int highest) {
 
 std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
                                              const IntegratorOptions& options) {
-    const bool has_variants = name == "sdirk4" || name == "rodas", has_orders = name == "adams" || name == "bdf";
+    const bool has_variants = name == "sdirk4" || name == "rodas",
+               has_orders = name == "adams" || name == "bdf" || name == "mexx";
     if (!has_variants && !options.variant.empty()) throw std::invalid_argument(name + " has no variants");
     if (!has_orders && options.max_order != 0)
         throw std::invalid_argument(name + " has one order, max_order is of no use");
@@ -29,6 +31,7 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
     if (name == "dop853") return build_runge_kutta(dop853_table(), size, tolerances);
     if (name == "half_explicit_euler") return build_runge_kutta(half_explicit_euler_table(), size, tolerances);
     if (name == "phem56") return build_runge_kutta(phem56_table(), size, tolerances);
+    if (name == "mexx") return build_mexx(size, tolerances, check_order(name, options.max_order, mexx_max_order));
     if (name == "adams") return build_adams(size, tolerances, check_order(name, options.max_order, adams_max_order));
     if (name == "sdirk4") return build_sdirk4(options.variant, size, tolerances, options.keep_jacobian);
     if (name == "radau5") return build_radau5(size, tolerances, options.keep_jacobian);
