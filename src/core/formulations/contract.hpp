@@ -91,6 +91,8 @@ struct Implicit : Ode {
         static_cast<void>(inverse), static_cast<void>(relative), static_cast<void>(absolute);
     }
     virtual SecondOrder* second_order() { return nullptr; } // where x has such halves
+    // Takes out of an error in x what the constraints do not let happen; asked near the state evaluated last.
+    virtual void project_error(double* error) { static_cast<void>(error); }
 };
 
 // What an entry of x is. Angles are positions whose size counts up to one turn; those of arbitrary zero count as one

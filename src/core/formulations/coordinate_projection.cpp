@@ -48,4 +48,12 @@ void CoordinateProjection::project_velocity(double t, double* v, Change& change)
     }
 }
 
+void CoordinateProjection::project_direction(double* e) {
+    std::fill(d.begin(), d.end(), 0.0);
+    std::fill(y.begin(), y.end(), 0.0);
+    add_mass_times(tables, e, d.data());
+    engine.solve(d.data(), y.data());
+    std::copy(d.begin(), d.end(), e);
+}
+
 } // namespace linkwork

@@ -20,6 +20,8 @@ public:
     Status project_position(double t, double* q, Change& change);
     // After project_position, at the position that it left in the workspace.
     void project_velocity(double t, double* v, Change& change);
+    // e := the nearest vector with J e = 0, by the factorization at hand: [M J^T; J 0][e'; mu] = [M e; 0].
+    void project_direction(double* e);
 
 private:
     const Tables& tables;

@@ -105,6 +105,12 @@ public:
         return status;
     }
 
+    // Half-explicit stages find multipliers that are a little off; the velocities of a step, which meet their
+    // constraints, do not show it, while differences of stages do.
+    void project_error(double* error) override {
+        if (stages) projection.project_direction(error + tables.nq);
+    }
+
     void fill_kinds(int* kinds) const override {
         std::fill(kinds, kinds + tables.nq, 0);
         for (const Body& b : tables.bodies)
@@ -146,7 +152,7 @@ std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const Formul
 }
 
 std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options) {
-    return std::make_unique<DescriptorFormulation>(tables, options, false, true, true);
+    return std::make_unique<DescriptorFormulation>(tables, options, false, options.project, true);
 }
 
 } // namespace linkwork

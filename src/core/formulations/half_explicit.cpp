@@ -61,10 +61,7 @@ Status HalfExplicitStages::close(double t, const double* q, const double* v, dou
     same = upper.is_at(q);
     if (!same && !lower.is_at(q)) evaluate(q, lower);
     const std::vector<double>&above = upper.jacobian, &below = same ? above : lower.jacobian;
-    for (std::size_t i = 0; i < mean.size(); ++i) {
-        mean[i] = 0.5 * (above[i] + below[i]);
-        difference[i] = 0.5 * (above[i] - below[i]);
-    }
+    for (std::size_t i = 0; i < mean.size(); ++i) mean[i] = 0.5 * (above[i] + below[i]);
     calc_velocity_target(tables, t, w);
     std::fill(side.begin(), side.end(), 0.0);
     add_jacobian_times(tables, below.data(), v, side.data());
@@ -134,24 +131,32 @@ Status HalfExplicitStages::find_acceleration(double step, const double* v) {
     }
 }
 
-// One solution with the mean; returns the largest change of s a in units of the tolerance.
+// The first solution, or a correction of both unknowns with the mean; returns the largest change of s a in units of the
+// tolerance.
 double HalfExplicitStages::iterate(double step, const double* v) {
-    std::copy(force.begin(), force.end(), x.begin());
-    std::copy(side.begin(), side.end(), y.begin());
-    if (!same) {
-        // x = f - D^T lambda, y = side + D a
-        for (double& l : lambda) l = -l;
-        add_transpose_times(tables, difference.data(), lambda.data(), x.data());
-        add_jacobian_times(tables, difference.data(), a.data(), y.data());
-    }
-    engine.solve(x.data(), y.data());
     double largest = 0, sum = 0; // the sum is not finite exactly when an entry is not
-    for (int i = 0; i < tables.nv; ++i) {
-        largest = std::max(largest, std::abs(step * (x[i] - a[i])) / (atol[i] + rtol * std::abs(v[i])));
-        sum += x[i] * 0.0;
+    if (same) {
+        std::copy(force.begin(), force.end(), a.begin());
+        std::copy(side.begin(), side.end(), lambda.begin());
+        engine.solve(a.data(), lambda.data());
+    } else {
+        // the residuals x = f - M a - J^T lambda, y = side - J* a
+        std::fill(x.begin(), x.end(), 0.0);
+        for (int i = 0; i < tables.rows_count; ++i) y[i] = -side[i];
+        add_mass_times(tables, a.data(), x.data());
+        add_transpose_times(tables, upper.jacobian.data(), lambda.data(), x.data());
+        add_jacobian_times(tables, lower.jacobian.data(), a.data(), y.data());
+        for (int i = 0; i < tables.nv; ++i) x[i] = force[i] - x[i];
+        for (double& residual : y) residual = -residual;
+        ++engine.facts.linear_solves;
+        engine.solver->solve_unrefined(x.data(), y.data());
+        for (int i = 0; i < tables.nv; ++i) {
+            a[i] += x[i];
+            largest = std::max(largest, std::abs(step * x[i]) / (atol[i] + rtol * std::abs(v[i])));
+        }
+        for (int i = 0; i < tables.rows_count; ++i) lambda[i] += y[i];
     }
-    a.swap(x);
-    lambda.swap(y);
+    for (const double c : a) sum += c * 0.0;
     return sum == 0.0 ? largest : sum;
 }
 

@@ -3,10 +3,12 @@
 // Given the forces f and the directions J^T = J(q)^T of an opened stage, wanted are v' = a and lambda with
 //     M a + J^T lambda = f,      J* (v* + s a) = -Phi_t(t*),      J* = J(q*)                     [arnold (2), (4)]
 // The matrix [M J^T; J* 0] is not symmetric. With the mean Jm = (J + J*) / 2 and half the difference D = (J - J*) / 2
-// it is a symmetric one and a small antisymmetric one, and
-//     M a + Jm^T lambda = f - D^T lambda,      Jm a = (-Phi_t - J* v*) / s + D a
-// is iterated with one factorization, from the a and lambda of the stage before. The two positions are O(s) apart, so
-// every solution gains a factor O(s); where they are the same the first solution is exact.
+// it is a symmetric one and a small antisymmetric one. Corrections
+//     [M Jm^T; Jm 0] [da; dlambda] = [f - M a - J^T lambda; (-Phi_t - J* v*) / s - J* a]
+// with one factorization lead from the a and lambda of the stage before to the solution. The two positions are O(s)
+// apart, so each correction gains a factor O(s); where they are the same the first solution is exact. Corrections need
+// not be refined: their errors are corrected by the next ones. (Only lambda iterated, with a = M^-1 (f - J^T lambda)
+// exactly, converges more slowly: 5.3 solutions per stage instead of 4.4 on Andrews' mechanism at 1e-6.)
 //
 // Between two points (t0, q0) and (t1, q1) around the opened stage, the change of the velocity constraints with v held
 // gives a system with one symmetric matrix, nothing to iterate and nothing to differentiate:
@@ -49,10 +51,10 @@ private:
     std::vector<double> force, velocity;  // f and v of the opened stage
     Evaluated upper, lower;               // J of the opened stage; J* of the last one closed
     Evaluated previous, first;            // J of the stage opened before; of the first stage of chains
-    std::vector<double> mean, difference; // Jm, D
+    std::vector<double> mean, difference; // Jm; J0 - J1
     std::vector<double> side;             // (-Phi_t - J* v*) / s
     std::vector<double> a, lambda;        // the iterate, kept as the guess of the next stage
-    std::vector<double> x, y;             // the next iterate
+    std::vector<double> x, y;             // corrections
     bool same = false;                    // J = J*: nothing to iterate
     bool factored = false;                // the solver holds the matrix with J of the opened stage
 };

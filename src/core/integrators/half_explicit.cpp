@@ -8,7 +8,11 @@
 // of the author's code phem56.f (November 1995): A. Murua, Partitioned half-explicit Runge-Kutta methods for
 // differential-algebraic systems of index 2, Computing 59 (1997) 43-61. There a seventh stage estimates x' at the end
 // of the step from constraints inside it; here the accelerations of that state follow from the constraints at
-// acceleration level, exactly and with a symmetric matrix, which costs less.
+// acceleration level, exactly and with a symmetric matrix, which costs less. The embedded weights e fulfil the
+// conditions of order 4 but one: the components of the stages along M^-1 J^T are Abar^-1 of values of the constraints
+// at cbar, so that e^T Abar^-1 cbar^4 = 0 would be needed too, and is what his seventh stage is there for. These
+// components are taken out of the difference of the two solutions instead (Implicit::project_error), in which they are
+// of order h^4; what is left is of order h^5, as the step control expects.
 #include "runge_kutta.hpp"
 
 namespace linkwork {

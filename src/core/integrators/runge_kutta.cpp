@@ -29,7 +29,7 @@ public:
 private:
     double* rate(int stage) { return rates_.data() + static_cast<std::size_t>(stage) * size_; }
     void add_rates(const double* weights, int count, const double* base, double factor, double* sum);
-    double calc_error();
+    double calc_error(Implicit& ode);
     Status calc_stage(Implicit& ode, int stage);
     Status find_end_rate(Implicit& ode);
     Status build_dense(Implicit& ode);
@@ -114,7 +114,7 @@ Attempt RungeKutta::attempt(Implicit& ode, double h, bool fixed) {
         if (result.status != Status::success) return result;
     }
 
-    result.error = error_trial_ = calc_error();
+    result.error = error_trial_ = calc_error(ode);
     if (!std::isfinite(result.error)) {
         result.status = Status::not_finite;
         return result;
@@ -137,12 +137,14 @@ Attempt RungeKutta::attempt(Implicit& ode, double h, bool fixed) {
 
 // Error in units of the tolerance. With two embedded solutions of orders 5 and 3, E5^2 / sqrt(E5^2 + 0.01 E3^2) behaves
 // like h^8 [hairer II.10].
-double RungeKutta::calc_error() {
+double RungeKutta::calc_error(Implicit& ode) {
     const int count = table_.stages + (table_.error[table_.stages] != 0 ? 1 : 0);
     add_rates(table_.error, count, nullptr, h_, error_.data());
+    ode.project_error(error_.data());
     const double high = calc_squared_norm(tolerances_, error_.data(), x_.data(), candidate_.data());
     if (!table_.error_low) return std::sqrt(high);
     add_rates(table_.error_low, count, nullptr, h_, error_.data());
+    ode.project_error(error_.data());
     const double low = calc_squared_norm(tolerances_, error_.data(), x_.data(), candidate_.data());
     return high == 0 && low == 0 ? 0 : high / std::sqrt(high + 0.01 * low);
 }

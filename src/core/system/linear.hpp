@@ -38,7 +38,9 @@ struct LinearSolver {
     virtual bool factor(const double* jacobian, const double* active) = 0;
     // In place: x holds f (nv) and becomes x, y holds g (rows) and becomes y. No allocation.
     virtual void solve(double* x, double* y) = 0;
-    // The same for `count` right sides, one after the other in x (count x nv) and y (count x rows).
+    // The same without refinement, for iterations that refine their solutions themselves.
+    virtual void solve_unrefined(double* x, double* y) { solve(x, y); }
+    // The same as solve for `count` right sides, one after the other in x (count x nv) and y (count x rows).
     virtual void solve_many(double* x, double* y, int count) = 0;
     // Smallest pivot of the last factorization relative to the one at analysis: 1 is healthy, 0 singular.
     virtual double pivot_ratio() const = 0;

@@ -118,6 +118,7 @@ public:
     bool analyse(const double* jacobian, const double* active) override;
     bool factor(const double* jacobian, const double* active) override;
     void solve(double* x, double* y) override;
+    void solve_unrefined(double* x, double* y) override;
     void solve_many(double* x, double* y, int count) override;
     double pivot_ratio() const override { return fallen_back_ ? fallback_->pivot_ratio() : ratio_; }
     LinearFacts facts() const override {
@@ -321,6 +322,11 @@ void Topology::solve(double* x, double* y) {
     solve_once(f_.data(), g_.data());
     for (int i = 0; i < pattern_.nv; ++i) x[i] += f_[i];
     for (int i = 0; i < pattern_.rows; ++i) y[i] += g_[i];
+}
+
+void Topology::solve_unrefined(double* x, double* y) {
+    if (fallen_back_) return fallback_->solve(x, y);
+    solve_once(x, y);
 }
 
 void Topology::solve_many(double* x, double* y, int count) {
