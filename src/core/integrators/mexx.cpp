@@ -21,13 +21,13 @@
 // equations: the one-step method (u_k, w_k) -> (u_{k+1}, w_{k+1}) is symmetric, hence its error expands in h^2 for
 // initial values that are even functions of h. u_0 = x_0 is; w_0 = x_1 - h F(u_0, w_0) is x_0 in q, and in v the
 // difference of (3) from the symmetric a_0, M^-1 J_0^T times a combination of [J(q_0 + d) + J(q_0 - d) - 2 J(q_0)] v_0
-// / (2 h) with d = h N v_0 and the like of Phi_t, is odd in h, so that h times it is even. (The exact a_0 would differ
-// by something even, and spoil the expansion; tested.)
+// / (2 h) with d = h N v_0 and the like of Phi_t, is odd in h, so that h times it is even. (The exact a_0 differs from
+// the symmetric one by something even, and terms of h^3 appear.)
 //
 // With n_j = 4 j - 2, T_{j,1} = x_{n_j} and T_{j,l+1} = T_{j,l} + (T_{j,l} - T_{j-1,l}) / ((n_j / n_{j-l})^2 - 1),
 // T_{j,j} has order 2 j and ||T_{j,j} - T_{j,j-1}|| is taken as its error. Order and step follow the work per unit step
 // as in ODEX [hairer II.9]; the middle of the step is a substep of odd number in every chain, so that values and
-// central differences there are extrapolated too, for the continuous extension [hairer-ostermann 1990].
+// central differences there are extrapolated too, for the continuous extension [hairer-ostermann].
 #include <algorithm>
 #include <array>
 #include <cmath>
