@@ -17,7 +17,7 @@ ROOMS = ["kernels", "system", "formulations", "integrators", "bindings"]
 P0 = {
     "bodies", "calls", "cams", "checks", "coordinates", "couplings",
     "errors", "events", "forces", "functions", "joints",
-    "methods", "model", "rotations", "sides", "status", "tables", "version", "words",
+    "methods", "model", "motions", "rotations", "sides", "status", "tables", "tree", "version", "words",
 }  # fmt: skip
 P1 = {"compile", "compile_forces"}
 P2 = {

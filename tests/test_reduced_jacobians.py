@@ -8,7 +8,7 @@ from linkwork import _core
 from linkwork.compile import compile_model
 from states import consistent_velocity
 
-FORMULATIONS = ("partitioning", "tangent_plane")
+FORMULATIONS = ("partitioning", "tangent_plane", "recursive")
 
 
 def open_state_space(model, formulation, seed=0, **options):

@@ -22,6 +22,7 @@ from .functions import Expression, Table, calc_value
 from .joints import Joint
 from .rotations import calc_quaternion
 from .sides import SideFinder
+from .tree import TreeJoint, build_tree
 from .words import FunctionWriter
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Compiled:
     joints: dict[str, JointInfo]
     forces: dict[str, ForceInfo]
     hash: str
+    tree_joints: tuple[TreeJoint, ...] = ()
     _kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
@@ -70,6 +72,25 @@ class Compiled:
 
             self._kept["system"] = System(self.tables, self.callables)
         return self._kept["system"]
+
+    def find_system(self, cut: tuple[str, ...] = ()) -> Any:
+        """The core's view with these joints of the tree cut; the last one is kept."""
+        if not cut:
+            return self.system
+        if self._kept.get("cut") != cut:
+            from ._core import System
+
+            known = {joint.name for joint in self.tree_joints}
+            for name in cut:
+                if name in known:
+                    continue
+                if name in self.joints:
+                    raise ModelError(f"cut: '{name}' closes a loop in any case; name joints between two bodies")
+                raise ModelError(f"cut: there is no joint '{name}'; {suggest(name, known, 'joints')}")
+            bodies = self.tables["bodies"]
+            tree = build_tree(bodies["kind"], bodies["mass"], self.tree_joints, len(self.tables["rows"]), cut)
+            self._kept["cut"], self._kept["cut system"] = cut, System({**self.tables, **tree}, self.callables)
+        return self._kept["cut system"]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}
@@ -100,6 +121,7 @@ class Compiler:
         self.blocks: list[tuple[int, int, int, int]] = []
         self.parts: list[list[int]] = []
         self.joints: dict[str, JointInfo] = {}
+        self.tree_joints: list[TreeJoint] = []
         self.forces = ForceCompiler(
             self.finder, self.writer, self.find_coordinate, self.calc_initial, self.build_primitive
         )
@@ -226,10 +248,22 @@ class Compiler:
         kept = [e for e in pruned if e is not None]
         labels = [label for e in kept for label in e.labels]
         block, start = self.write_block(name, kept), len(self.rows) - len(labels)
+        if isinstance(record, Joint):
+            self.place_in_tree(record, a, b, block, pruned, start)
         outputs = [(label, self.build_primitive(c)) for label, c in self.named.get(name, [])]
         self.joints[name] = JointInfo(
             name, record.kind, block, slice(start, len(self.rows)), labels, *bodies, *frames, outputs
         )
+
+    def place_in_tree(
+        self, record: Joint, a: Side, b: Side, block: int, pruned: list[Equation | None], row: int
+    ) -> None:
+        rows = []
+        for e in pruned:
+            count = len(e.labels) if e is not None else 0
+            rows.append(tuple(range(row, row + count)))
+            row += count
+        self.tree_joints.append(TreeJoint(record.name, a, b, record.motions(a, b), block, tuple(rows)))
 
     def find_frames(self, c: Coordinate) -> tuple[FrameOnBody, FrameOnBody]:
         """Frames for the reactions of a coupling: those of the joint that owns its first coordinate, else body axes."""
@@ -333,10 +367,11 @@ class Compiler:
             **self.writer.build_tables(),
             "gravity": np.array(self.model.gravity, dtype=float),
             "memory_size": len(self.memory_values),
+            **build_tree(self.finder.kinds, bodies["mass"], self.tree_joints, len(self.rows)),
         }
         return Compiled(
             tables, list(self.writer.callables), q, v, np.array(self.memory_values, dtype=float),
-            dict(self.finder.index), dict(records), self.joints, infos, calc_hash(tables),
+            dict(self.finder.index), dict(records), self.joints, infos, calc_hash(tables), tuple(self.tree_joints),
         )  # fmt: skip
 
 

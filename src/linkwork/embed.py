@@ -69,7 +69,7 @@ class StateSpace:
         method = Method(formulation, "sdirk4", solver, linear, **options)
         self.compiled = compile_model(model)
         assembly = find_start(model, self.compiled, initial, start, t_start)
-        self._equations = Equations(self.compiled.system, formulation, method.formulation_options)
+        self._equations = Equations(self.compiled.find_system(method.cut), formulation, method.formulation_options)
         self._memory = np.array(assembly.memory, dtype=float)
         self.restart(t_start, assembly.q, assembly.v)
 

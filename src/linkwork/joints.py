@@ -23,6 +23,7 @@ from .bodies import BodyLike, Vector
 from .checks import Check
 from .coordinates import Coordinate, Equation, Side, common_point, dot1, dot2, equation
 from .errors import ModelError
+from .motions import AIM, BALL, CROSS, Path, Shift, X, Y, Z, path, screw, slide, turn
 from .rotations import calc_axes, calc_shortest_turn
 
 Named = tuple[str, Coordinate]
@@ -69,6 +70,13 @@ class Joint:
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return []
+
+    def motions(self, a: Side, b: Side) -> Path | None:
+        """The joint as elementary motions from the frame on a to that on b; None: b hangs on nothing, all rows close.
+
+        They describe the same joint as the equations without those named in ``rest``.
+        """
+        return None
 
 
 @dataclass(frozen=True)
@@ -122,6 +130,9 @@ class Fixed(Joint):
     def equations(self, a: Side, b: Side) -> list[Equation]:
         return [common_point(a, b), *_parallel(a, b), _no_turn(a, b)]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path()
+
 
 @dataclass(frozen=True)
 class Revolute(AxisJoint):
@@ -133,6 +144,9 @@ class Revolute(AxisJoint):
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_angle(a, b)]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(turn(Z))
+
 
 @dataclass(frozen=True)
 class Spherical(Joint):
@@ -142,6 +156,9 @@ class Spherical(Joint):
 
     def equations(self, a: Side, b: Side) -> list[Equation]:
         return [common_point(a, b)]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(BALL)
 
 
 @dataclass(frozen=True)
@@ -154,6 +171,9 @@ class Cylindrical(AxisJoint):
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_angle(a, b), _displacement(a, b)]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(turn(Z), slide(Z))
+
 
 @dataclass(frozen=True)
 class Translational(AxisJoint):
@@ -164,6 +184,9 @@ class Translational(AxisJoint):
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_displacement(a, b)]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(Z))
 
 
 @dataclass(frozen=True)
@@ -184,6 +207,9 @@ class Screw(AxisJoint):
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_angle(a, b), _displacement(a, b)]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(screw(Z, self.pitch / (2 * np.pi)))
 
 
 @dataclass(frozen=True)
@@ -215,6 +241,9 @@ class Universal(Joint):
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [("angle_a", co.angle(a, b, a.x, a.y, b.z)), ("angle_b", co.angle(b, a, b.x, -b.y, a.z))]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(turn(Z), turn(X), CROSS)
+
 
 @dataclass(frozen=True)
 class ConstantVelocity(Joint):
@@ -237,6 +266,9 @@ class ConstantVelocity(Joint):
         terms = ((1.0, dot1(a, a.x, b, b.y)), (-1.0, dot1(a, a.y, b, b.x)))
         return [common_point(a, b), Equation(("equal turn of both shafts",), terms)]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(BALL, rest=(1,))
+
 
 @dataclass(frozen=True)
 class Planar(AxisJoint):
@@ -247,6 +279,9 @@ class Planar(AxisJoint):
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [("x", dot2(a, a.x, b)), ("y", dot2(a, a.y, b)), _angle(a, b)]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(X), slide(Y), turn(Z))
 
 
 @dataclass(frozen=True)
@@ -259,6 +294,9 @@ class InLine(AxisJoint):
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_displacement(a, b)]
 
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(Z), BALL)
+
 
 @dataclass(frozen=True)
 class InPlane(AxisJoint):
@@ -269,6 +307,9 @@ class InPlane(AxisJoint):
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [("x", dot2(a, a.x, b)), ("y", dot2(a, a.y, b))]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(X), slide(Y), BALL)
 
 
 @dataclass(frozen=True)
@@ -282,6 +323,9 @@ class Parallel(AxisJoint):
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [_angle(a, b)]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(X), slide(Y), slide(Z), turn(Z))
 
 
 @dataclass(frozen=True)
@@ -298,6 +342,9 @@ class Perpendicular(Joint):
 
     def equations(self, a: Side, b: Side) -> list[Equation]:
         return [equation("axis_a normal to axis_b", dot1(a, a.z, b, b.z))]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(slide(X), slide(Y), slide(Z), turn(Z), turn(X), CROSS)
 
 
 @dataclass(frozen=True)
@@ -316,13 +363,18 @@ class Distance(Joint):
         return find(self.a, self.b, point=self.point_a, point_b=self.point_b, apart=True)
 
     def equations(self, a: Side, b: Side) -> list[Equation]:
-        initial = float(np.linalg.norm(b.origin - a.origin))
-        if initial < 1e-9:
+        if np.linalg.norm(b.origin - a.origin) < 1e-9:
             raise ModelError("its two points coincide initially, so the direction of the rod is undefined; move one")
-        return [equation("length", co.distance(a, b), initial if self.length is None else self.length)]
+        return [equation("length", co.distance(a, b), self._find_length(a, b))]
+
+    def _find_length(self, a: Side, b: Side) -> float:
+        return float(np.linalg.norm(b.origin - a.origin)) if self.length is None else self.length
 
     def coordinates(self, a: Side, b: Side) -> list[Named]:
         return [("length", co.distance(a, b))]
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(AIM, Shift((self._find_length(a, b), 0.0, 0.0)), BALL, symmetric=True)
 
 
 @dataclass(frozen=True)
@@ -352,10 +404,15 @@ class RevoluteSpherical(Joint):
         return a, b
 
     def equations(self, a: Side, b: Side) -> list[Equation]:
-        initial = float(np.linalg.norm(b.origin - a.origin))
-        if initial < 1e-9:
+        if np.linalg.norm(b.origin - a.origin) < 1e-9:
             raise ModelError("point_b lies on the axis initially, so the link has no length; move it")
         return [
             equation("link normal to the axis", dot2(a, a.z, b)),
-            equation("length", co.distance(a, b), initial if self.length is None else self.length),
+            equation("length", co.distance(a, b), self._find_length(a, b)),
         ]
+
+    def _find_length(self, a: Side, b: Side) -> float:
+        return float(np.linalg.norm(b.origin - a.origin)) if self.length is None else self.length
+
+    def motions(self, a: Side, b: Side) -> Path:
+        return path(turn(Z), Shift((self._find_length(a, b), 0.0, 0.0)), BALL)

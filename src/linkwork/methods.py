@@ -11,6 +11,7 @@ from .errors import MethodError, suggest
 FORMULATIONS = {
     "partitioning": "independent coordinates, repartitioned when their condition worsens by 25 %",
     "tangent_plane": "tangent coordinates of an orthonormal null-space basis",
+    "recursive": "joint coordinates on a spanning tree, loops closed by constraints on them",
     "index1": "constraints at the acceleration level; drifts, for comparison",
     "baumgarte": "index 1 with feedback of the violations",
     "projection": "index 1 and projection onto position and velocity constraints after every step",
@@ -44,7 +45,7 @@ IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
 KEEPING = ("sdirk4", "radau5", "bdf")  # implicit methods that keep their Jacobian over several steps
 LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the two-loop implicit method, tlismni.md
 EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
-STATE_SPACE = ("partitioning", "tangent_plane")
+STATE_SPACE = ("partitioning", "tangent_plane", "recursive")
 LEGAL: dict[str, tuple[str, ...]] = {
     formulation: EXPLICIT + IMPLICIT + LOW_ORDER + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
@@ -79,6 +80,11 @@ OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
     },
     "ggl": {
         "formalism": "'residual': M v' = f - J^T lambda, or 'explicit': v' = M^-1 (f - J^T lambda) ('residual')",
+    },
+    "recursive": {
+        "cut": "names of joints that close loops instead of carrying a body of the tree (none)",
+        "repartition_growth": "growth of the grip of the independent coordinates that asks for other ones (1.25)",
+        "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
     },
     "baumgarte": {
         "baumgarte_alpha": "damping of the violation, 1/s (10)",
@@ -157,6 +163,9 @@ class Method:
             raise MethodError(f"integrator '{integrator}' has no solver '{solver}'{where}; {cure}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
+        if "cut" in options:
+            cut = options["cut"]
+            options["cut"] = (cut,) if isinstance(cut, str) else tuple(cut) if isinstance(cut, (list, set)) else cut
         _check_options(formulation, integrator, solver, options)
         if linear != "topology":
             options["linear"] = linear
@@ -188,12 +197,17 @@ class Method:
     @property
     def formulation_options(self) -> dict[str, Any]:
         """What the formulation is built with."""
-        own = {key: value for key, value in self.options if key not in INTEGRATOR_OPTIONS}
+        own = {key: value for key, value in self.options if key not in (*INTEGRATOR_OPTIONS, "cut")}
         if self.integrator == "rodas":  # its order rests on the exact Jacobian, descriptor form leaves small terms out
             own["dense_limit"] = 1_000_000
         if self.integrator in HALF_EXPLICIT:
             own["half_explicit"] = True
         return {"linear": self.linear, **({"solver": self.solver} if self.solver else {}), **own}
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The joints that the user wants to close loops, of recursive."""
+        return tuple(dict(self.options).get("cut", ()))
 
     @property
     def integrator_options(self) -> dict[str, Any]:
@@ -238,6 +252,9 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
         elif key == "formalism":
             if value not in FORMALISMS:
                 raise MethodError(f"there is no formalism {value!r}; take {' or '.join(FORMALISMS)}")
+        elif key == "cut":
+            if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
+                raise MethodError(f"cut={value!r} must be the names of joints")
         elif key == "dense_limit":
             if not isinstance(value, int) or value < 0:
                 raise MethodError(f"dense_limit={value!r} must be a whole number of degrees of freedom")

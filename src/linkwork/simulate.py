@@ -82,6 +82,7 @@ def simulate(
     formulation_options = chosen.formulation_options
     run, integrator = find_runner(chosen, step)
     compiled = compile_model(model)
+    system = compiled.find_system(chosen.cut)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
     watched = [*(model[name] for name in model.events), *read_events(events)]
@@ -92,7 +93,7 @@ def simulate(
         departure = depart(compiled, assembly, settings, driver)
         begin = departure or assembly
         raw = run(
-            compiled.system, chosen.formulation, integrator, formulation_options, driver, settings.rtol,
+            system, chosen.formulation, integrator, formulation_options, driver, settings.rtol,
             *settings.atol, begin.q, begin.v, begin.memory, hooks.table(),
         )  # fmt: skip
         if departure is not None and len(raw["t"]):
@@ -102,6 +103,7 @@ def simulate(
     options = {
         "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end,
         "step": step, "initial": initial, **formulation_options, **chosen.integrator_options,
+        **({"cut": chosen.cut} if chosen.cut else {}),
     }  # fmt: skip
     result = build_result(compiled, raw, assembly, watched, hooks, str(chosen), options, settings)
     if raise_on_failure and not result.status.success:

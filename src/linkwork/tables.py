@@ -43,6 +43,13 @@ TIRE = _record(
 )  # fmt: skip
 KINK = _record(("body", _i), ("spare", _i), ("at", _d), ("s", _d, 3))
 USER_FORCE = _record(("callback", _i), ("first", _i), ("count", _i), ("spare", _i))
+TREE_LINK = _record(
+    ("body", _i), ("parent", _i), ("motion", _i), ("motions", _i), ("block", _i), ("spare", _i),
+    ("E", _d, (3, 3)), ("s", _d, 3),
+)  # fmt: skip
+TREE_MOTION = _record(
+    ("R", _d, (3, 3)), ("s", _d, 3), ("turn", _d), ("slide", _d), ("group", _i), ("spare", _i),
+)  # fmt: skip
 
 BODY_GROUND, BODY_RIGID, BODY_PLANAR, BODY_POINT = range(4)
 COINCIDENT, COINCIDENT2, DOT1, DOT2, DISTANCE, ANGLE, CURVE = range(7)

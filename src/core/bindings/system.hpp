@@ -114,6 +114,9 @@ public:
         tables.kinks = read_table<Kink>(dict, "kinks");
         tables.user_forces = read_table<UserForce>(dict, "user_forces");
         tables.user_bodies = read_table<std::int32_t>(dict, "user_bodies");
+        tables.links = read_table<TreeLink>(dict, "links");
+        tables.motions = read_table<TreeMotion>(dict, "motions");
+        tables.closures = read_table<std::int32_t>(dict, "closures");
         const auto gravity = nb::cast<std::vector<double>>(nb::object(dict["gravity"].attr("tolist")()));
         tables.gravity = {gravity.at(0), gravity.at(1), gravity.at(2)};
         tables.memory_size = nb::cast<int>(nb::int_(nb::object(dict["memory_size"])));

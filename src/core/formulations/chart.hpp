@@ -1,4 +1,4 @@
-// What the two state-space formulations share: x = (y, y') with y coordinates of a local chart of the constraint
+// What the state-space formulations share: x = (y, y') with y coordinates of a local chart of the constraint
 // manifold, evaluated only through "lift" - positions and velocities recovered from (y, y') - and then accelerations.
 #pragma once
 
@@ -28,7 +28,7 @@ public:
         std::copy(q_start, q_start + tables.nq, q.begin());
         std::copy(v_start, v_start + tables.nv, v.begin());
         std::fill(engine.w.a.begin(), engine.w.a.end(), 0.0);
-        const Status status = engine.prepare(t, q.data());
+        const Status status = prepare(t);
         if (status != Status::success) return status;
         remember(t);
         return open_chart(t, x);
@@ -47,14 +47,18 @@ public:
         linearized_time = t;
         if (!implicit.is_krylov() || implicit.wants_analytic()) ++engine.facts.linearizations;
         if (in_descriptor_form()) {
-            const Status status = evaluate(t, x);
+            Status status = evaluate(t, x);
+            if (status == Status::success) status = settle(t, true);
             if (status != Status::success) return status;
             if (!descriptor) descriptor = std::make_unique<DescriptorCorrection>(tables);
             return descriptor->calc(t, engine);
         }
         Status status = evaluate(t, x);
-        if (status == Status::success && implicit.wants_analytic())
+        if (status == Status::success && implicit.wants_analytic()) {
+            status = settle(t, true);
+            if (status != Status::success) return status;
             status = reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
+        }
         if (status == Status::success && !implicit.is_analytic()) status = implicit.calc_differences(*this, t, x);
         return status;
     }
@@ -90,7 +94,8 @@ public:
     }
 
     Status lift(double t, const double* x, Motion& motion) final {
-        const Status status = evaluate(t, x);
+        Status status = evaluate(t, x);
+        if (status == Status::success) status = settle(t, false);
         motion = {q.data(), v.data(), engine.w.a.data(), engine.calc_multipliers()};
         return status;
     }
@@ -98,6 +103,7 @@ public:
     Status correct(double t, double* x, Change& change) final {
         change = Change::none;
         Status status = evaluate(t, x);
+        if (status == Status::success) status = settle(t, false);
         if (status != Status::success) return status;
         update_memory(tables, engine.w);
         bool rank_changed = false;
@@ -134,6 +140,12 @@ protected:
     // q with chart coordinates y on the constraints, starting from q; then v with chart rates.
     virtual Status recover_position(double t, const double* y) = 0;
     virtual Status recover_velocity(double t, const double* rates) = 0;
+    // Finds dependent rows at q, v and makes ready for evaluations.
+    virtual Status prepare(double t) { return engine.prepare(t, q.data()); }
+    // Accelerations of the recovered state; `settle` is what is left to do where the bodies' q, v, a and lambda are
+    // asked for, `factored` also that the engine holds their factorization.
+    virtual Status calc_acceleration(double t) { return engine.calc(t, q.data(), v.data()); }
+    virtual Status settle(double, bool) { return Status::success; }
     // y'' from q, v and the accelerations in the workspace
     virtual void calc_chart_acceleration(double* out) = 0;
 
@@ -195,11 +207,11 @@ protected:
         }
         move(tables, displacement.data(), q.data());
     }
-    void restore() {
+    virtual void restore() {
         std::copy(q_accepted.begin(), q_accepted.end(), q.begin());
         std::copy(v_accepted.begin(), v_accepted.end(), v.begin());
     }
-    void remember(double t) {
+    virtual void remember(double t) {
         std::copy(q.begin(), q.end(), q_accepted.begin());
         std::copy(v.begin(), v.end(), v_accepted.begin());
         std::copy(engine.w.a.begin(), engine.w.a.end(), a_accepted.begin());
@@ -213,7 +225,7 @@ protected:
         guess_time = t;
         Status status = recover_position(t, x);
         if (status == Status::success) status = recover_velocity(t, x + count);
-        if (status == Status::success) status = engine.calc(t, q.data(), v.data());
+        if (status == Status::success) status = calc_acceleration(t);
         if (status != Status::success) { // leave a good guess for a shorter step
             restore();
             guess_time = std::nan("");

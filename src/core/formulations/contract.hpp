@@ -164,7 +164,7 @@ struct FormulationOptions {
 // The most entries that x may have, before `size` is known.
 inline int calc_most_entries(const Tables& tables) { return 2 * (tables.nq + tables.nv + tables.rows_count); }
 
-// name: "partitioning", "tangent_plane", "index1", "baumgarte", "projection", "index2", "ggl"
+// name: "partitioning", "tangent_plane", "recursive", "index1", "baumgarte", "projection", "index2", "ggl"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
                                                const FormulationOptions& options);
 

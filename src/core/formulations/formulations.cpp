@@ -8,6 +8,7 @@ std::unique_ptr<Formulation> build_formulation(const std::string& name, const Ta
                                                const FormulationOptions& options) {
     if (name == "partitioning") return build_partitioning(tables, options);
     if (name == "tangent_plane") return build_tangent_plane(tables, options);
+    if (name == "recursive") return build_recursive(tables, options);
     if (name == "index1") return build_descriptor(tables, options, false, false);
     if (name == "baumgarte") return build_descriptor(tables, options, true, false);
     if (name == "projection") return build_descriptor(tables, options, false, true);

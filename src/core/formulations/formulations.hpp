@@ -7,6 +7,7 @@ namespace linkwork {
 
 std::unique_ptr<Formulation> build_partitioning(const Tables& tables, const FormulationOptions& options);
 std::unique_ptr<Formulation> build_tangent_plane(const Tables& tables, const FormulationOptions& options);
+std::unique_ptr<Formulation> build_recursive(const Tables& tables, const FormulationOptions& options);
 std::unique_ptr<Formulation> build_descriptor(const Tables& tables, const FormulationOptions& options, bool feedback,
                                               bool project);
 // index2 (or, stabilized, ggl) for implicit integrators

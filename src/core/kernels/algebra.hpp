@@ -221,4 +221,22 @@ template <class T> inline Vec3<T> calc_spin(const T* p, const T* u) {
             two * (-p[3] * u[0] + p[2] * u[1] - p[1] * u[2] + p[0] * u[3])};
 }
 
+// Euler parameters of a rotation matrix, of the sign nearer to those p holds; the largest is found first.
+inline void calc_parameters(const Mat& A, double* p) {
+    const double trace = A[0][0] + A[1][1] + A[2][2];
+    const double squares[4] = {trace, 2 * A[0][0] - trace, 2 * A[1][1] - trace, 2 * A[2][2] - trace};
+    int k = 0;
+    for (int i = 1; i < 4; ++i)
+        if (squares[i] > squares[k]) k = i;
+    const double largest = 0.5 * std::sqrt(1 + squares[k]), f = 0.25 / largest;
+    const double e01 = f * (A[2][1] - A[1][2]), e02 = f * (A[0][2] - A[2][0]), e03 = f * (A[1][0] - A[0][1]);
+    const double e12 = f * (A[1][0] + A[0][1]), e13 = f * (A[0][2] + A[2][0]), e23 = f * (A[2][1] + A[1][2]);
+    const double found[4][4] = {
+        {largest, e01, e02, e03}, {e01, largest, e12, e13}, {e02, e12, largest, e23}, {e03, e13, e23, largest}};
+    double along = 0, square = 0;
+    for (int i = 0; i < 4; ++i) along += found[k][i] * p[i], square += found[k][i] * found[k][i];
+    const double scale = (along < 0 ? -1 : 1) / std::sqrt(square);
+    for (int i = 0; i < 4; ++i) p[i] = scale * found[k][i];
+}
+
 } // namespace linkwork

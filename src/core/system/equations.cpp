@@ -188,7 +188,7 @@ void calc_jacobian_and_gamma(const Tables& tables, double t, Workspace& w) {
     sweep<want_jacobian | want_gamma>(tables, w);
 }
 
-void calc_forces(const Tables& tables, double t, Workspace& w) {
+void calc_body_wrenches(const Tables& tables, double t, Workspace& w) {
     for (std::size_t i = 0; i < tables.bodies.size(); ++i)
         w.wrench[i] = {tables.bodies[i].mass * tables.gravity, Vec{}};
     for_each_primitive(ScalarPrimitives{}, [&]<class P>(P) {
@@ -213,7 +213,10 @@ void calc_forces(const Tables& tables, double t, Workspace& w) {
         for (int i = 0; i < f.count; ++i)
             add_wrench(w.wrench[tables.user_bodies[f.first + i]], wrenches[i].force, wrenches[i].torque);
     }
+}
 
+void calc_forces(const Tables& tables, double t, Workspace& w) {
+    calc_body_wrenches(tables, t, w);
     // own columns of the wrenches, and the gyroscopic torque
     for (std::size_t i = 0; i < tables.bodies.size(); ++i) {
         const Body& body = tables.bodies[i];

@@ -26,6 +26,7 @@ void calc_jacobian(const Tables& tables, Workspace& w);                     // j
 void calc_velocity_target(const Tables& tables, double t, Workspace& w);    // target = -Phi_t
 void calc_gamma(const Tables& tables, double t, Workspace& w);              // gamma
 void calc_jacobian_and_gamma(const Tables& tables, double t, Workspace& w); // both in one sweep, for the hot path
+void calc_body_wrenches(const Tables& tables, double t, Workspace& w);      // wrench
 void calc_forces(const Tables& tables, double t, Workspace& w);             // wrench, force
 
 // The wrenches of one callable of the user on its bodies, in their order; false: it raised.

@@ -131,6 +131,26 @@ struct UserForce { // wrenches on a list of bodies from a callable
     std::int32_t spare;
 };
 
+// The spanning tree of joint coordinates, one link per body, parents first (kernels/tree.hpp). Rows of constraints that
+// the motions of the tree do not satisfy by themselves are the closures.
+struct TreeLink { // a body and how it hangs on its parent
+    std::int32_t body, parent;
+    std::int32_t motion, motions; // first elementary motion = joint coordinate, count (at most 6)
+    std::int32_t block;           // the joint's constraint rows, -1 none
+    std::int32_t spare;
+    Mat E; // from the axes behind the last motion to body axes
+    Vec s; // where the last motion ends, body axes
+};
+
+struct TreeMotion { // about and along the z axis of its frame
+    Mat R;          // from the axes before it to those of its frame
+    Vec s;          // its point from where the motion before it ends (or the parent's centre of mass), axes before it
+    double turn;    // 1: turns by the coordinate
+    double slide;   // metres along the axis per unit of the coordinate
+    std::int32_t group; // > 0: first of so many turns through one point whose zero may be anywhere
+    std::int32_t spare;
+};
+
 // A callable of the user: `call(context, arguments, n, out, m)` returns false when it raised.
 struct Callback {
     bool (*call)(void* context, const double* arguments, int n, double* out, int m) = nullptr;
@@ -153,6 +173,9 @@ struct Tables {
     std::vector<Kink> kinks;
     std::vector<UserForce> user_forces;
     std::vector<std::int32_t> user_bodies;
+    std::vector<TreeLink> links;        // parents first
+    std::vector<TreeMotion> motions;    // in the order of the links
+    std::vector<std::int32_t> closures; // rows that close loops of the tree, ascending
     std::vector<Callback> callbacks;
     Vec gravity{};
     int nq = 0, nv = 0, rows_count = 0, jacobian_size = 0, memory_size = 0;
