@@ -28,6 +28,8 @@ namespace {
 constexpr int dense_limit = 150;         // coordinates up to which the columns are chosen by a dense factorization
 constexpr double sparse_threshold = 0.5; // of pivots beyond it
 
+bool is_rotation(const Body& b, int k) { return k >= (b.kind == body_planar ? 2 : 3); }
+
 // Rows: active constraints, then normalizations; columns: q. Phi_p = 2 Phi_pi G up to multiples of p^T [serban (21)].
 std::vector<MatrixRow> build_rows(const Tables& tables, const Workspace& w, const double* q) {
     std::vector<MatrixRow> rows;
@@ -54,18 +56,31 @@ std::vector<MatrixRow> build_rows(const Tables& tables, const Workspace& w, cons
     return rows;
 }
 
-// Each body's rotation columns are made `weight` times as long as its translation columns, whatever its lengths.
-void scale_rotations(const Tables& tables, double weight, std::vector<MatrixRow>& rows) {
-    std::vector<double> scale(tables.nq, 0.0); // first the lengths of the columns, squared
+// Rotation columns are made `weight` times as long as translation columns. By body: each body's own, whatever its
+// lengths. Else one factor serves all: columns of short bodies stay short, and their rotations independent.
+void scale_rotations(const Tables& tables, double weight, bool by_body, std::vector<MatrixRow>& rows) {
+    std::vector<double> squares(tables.nq, 0.0);
     for (const MatrixRow& row : rows)
-        for (const auto& [column, value] : row) scale[column] += value * value;
-    for (const Body& b : tables.bodies) {
-        const int translations = b.kind == body_planar ? 2 : 3;
-        const auto begin = scale.begin() + b.q, middle = begin + std::min(translations, b.nq), end = begin + b.nq;
-        const double t = begin < middle ? *std::max_element(begin, middle) : 0;
-        const double r = middle < end ? *std::max_element(middle, end) : 0;
-        std::fill(begin, middle, 1.0);
-        std::fill(middle, end, t > 0 && r > 0 ? weight * std::sqrt(t / r) : 1.0);
+        for (const auto& [column, value] : row) squares[column] += value * value;
+    struct Lengths {
+        double translation = 0, rotation = 0; // the longest columns, squared
+    };
+    std::vector<Lengths> lengths(tables.bodies.size());
+    Lengths longest;
+    for (std::size_t i = 0; i < tables.bodies.size(); ++i) {
+        const Body& b = tables.bodies[i];
+        for (int k = 0; k < b.nq; ++k) {
+            double Lengths::* const kind = is_rotation(b, k) ? &Lengths::rotation : &Lengths::translation;
+            lengths[i].*kind = std::max(lengths[i].*kind, squares[b.q + k]);
+            longest.*kind = std::max(longest.*kind, squares[b.q + k]);
+        }
+    }
+    std::vector<double> scale(tables.nq, 1.0);
+    for (std::size_t i = 0; i < tables.bodies.size(); ++i) {
+        const Body& b = tables.bodies[i];
+        const auto [t, r] = by_body ? lengths[i] : longest;
+        for (int k = 0; k < b.nq; ++k)
+            if (is_rotation(b, k) && t > 0 && r > 0) scale[b.q + k] = weight * std::sqrt(t) / std::sqrt(r);
     }
     for (MatrixRow& row : rows)
         for (auto& [column, value] : row) value *= scale[column];
@@ -83,9 +98,10 @@ std::vector<int> find_dependent_dense(const std::vector<MatrixRow>& rows, int co
 
 } // namespace
 
-std::vector<int> find_independent(const Tables& tables, const Workspace& w, const double* q, double rotation_weight) {
+std::vector<int> find_independent(const Tables& tables, const Workspace& w, const double* q, double rotation_weight,
+                                  bool by_body) {
     std::vector<MatrixRow> rows = build_rows(tables, w, q);
-    scale_rotations(tables, rotation_weight, rows);
+    scale_rotations(tables, rotation_weight, by_body, rows);
     const std::vector<int> dependent = tables.nq <= dense_limit
                                            ? find_dependent_dense(rows, tables.nq)
                                            : find_dependent_columns(rows, tables.nq, sparse_threshold);

@@ -49,15 +49,21 @@ private:
         return Status::success;
     }
 
-    // Two candidates: rotations independent where they can be, and all coordinates alike. Rotations are the better
-    // coordinates (positions follow from them by sines and cosines, the other way round there are turning points), so
-    // they may cost twice the grip. Leaves the system of the choice behind, factorized.
+    // Three candidates: rotations independent where they can be, those of short bodies first or those of all bodies
+    // alike, and all coordinates alike. Rotations are the better coordinates (positions follow from them by sines and
+    // cosines, the other way round there are turning points), so they may cost twice the grip. Leaves the system of the
+    // choice behind, factorized.
     bool choose() {
-        const std::vector<int> preferred = find_independent(tables, engine.w, q.data(), 0.1);
-        const std::vector<int> plain = find_independent(tables, engine.w, q.data(), 1.0);
-        const double of_plain = preferred == plain ? 0.0 : try_partition(plain);
-        const double of_preferred = try_partition(preferred);
-        if (preferred != plain && !(of_preferred < 2 * of_plain)) try_partition(plain);
+        const double* at = q.data();
+        const std::vector<int> plain = find_independent(tables, engine.w, at, 1.0, true);
+        const std::vector<int> alike = find_independent(tables, engine.w, at, 0.1, true);
+        const std::vector<int> shortest = find_independent(tables, engine.w, at, 0.1, false);
+        const double of_plain = try_partition(plain);
+        double best = alike == plain ? of_plain : try_partition(alike);
+        const bool has_plain = !(best < 2 * of_plain);
+        if (has_plain) best = of_plain;
+        if (shortest != (has_plain ? plain : alike) && try_partition(shortest) < 2 * best) return true;
+        if (independent != (has_plain ? plain : alike)) try_partition(has_plain ? plain : alike);
         return std::isfinite(condition_at_choice);
     }
 
