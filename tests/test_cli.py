@@ -35,7 +35,7 @@ def test_models_and_methods_are_listed(linkwork) -> None:
     status, out, _ = linkwork("methods")
     assert status == 0 and "partitioning" in out and "adams" in out
     rows = json.loads(linkwork("methods", "--json")[1])
-    assert [row["method"] for row in rows if row["default"]] == ["partitioning/dopri5"]
+    assert [row["method"] for row in rows if row["default"]] == ["partitioning/auto"]
 
 
 def test_run_prints_the_summary_and_writes_csv(linkwork, tmp_path) -> None:

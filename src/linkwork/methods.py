@@ -19,6 +19,7 @@ FORMULATIONS = {
     "ggl": "stabilized index 2 of Gear, Gupta and Leimkuhler: position and velocity constraints, two multipliers",
 }
 INTEGRATORS = {
+    "auto": "adams or, where the motion is stiff, radau5 (bdf at loose tolerances), changed both ways as it goes",
     "dopri5": "explicit Runge-Kutta of Dormand and Prince, order 5(4)",
     "dop853": "explicit Runge-Kutta of Dormand and Prince, order 8(5,3)",
     "adams": "variable-order PECE of Shampine and Gordon, orders 1 to 12",
@@ -39,6 +40,7 @@ INTEGRATORS = {
     "scipy:LSODA": "scipy's LSODA: Adams and backward differentiation, switching",
     "cvode": "CVODE of SUNDIALS, backward differentiation of variable order 1 to 5 (extra: sundials)",
 }
+AUTO = "auto"  # an explicit and an implicit integrator that change places, docs/auto.md
 EXPLICIT = ("dopri5", "dop853", "adams")
 HALF_EXPLICIT = ("half_explicit_euler", "phem56", "mexx")  # they need the index-2 equations
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
@@ -47,7 +49,7 @@ LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the t
 EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
 STATE_SPACE = ("partitioning", "tangent_plane", "recursive")
 LEGAL: dict[str, tuple[str, ...]] = {
-    formulation: EXPLICIT + IMPLICIT + LOW_ORDER + EMBEDDED if formulation in STATE_SPACE else EXPLICIT
+    formulation: (AUTO, *EXPLICIT, *IMPLICIT, *LOW_ORDER, *EMBEDDED) if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
 MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the order conditions of rodas
@@ -60,7 +62,7 @@ NEWTON = {
 }
 ITERATIONS = {**NEWTON, "fixed_point": "simple iteration, no Jacobian; converges while h eta |J| < 1"}
 SOLVERS: dict[str, tuple[str, ...]] = {  # of the implicit integrators; the explicit ones take none
-    **{integrator: tuple(NEWTON) for integrator in IMPLICIT},
+    **{integrator: tuple(NEWTON) for integrator in (AUTO, *IMPLICIT)},
     **{integrator: tuple(ITERATIONS) for integrator in LOW_ORDER},
 }
 LINEAR = {
@@ -116,12 +118,12 @@ COMMON_OPTIONS = {
     "position_tolerance": "tolerance of position corrections, m or rad (1e-12)",
     "rank_tolerance": "relative tolerance below which a constraint row counts as dependent (1e-9)",
 }
-DEFAULT = ("partitioning", "dopri5")
+DEFAULT = ("partitioning", AUTO)
 
 
 @dataclass(frozen=True, init=False)
 class Method:
-    """How a model is integrated: ``Method("partitioning", "dopri5", linear="topology", **options)``.
+    """How a model is integrated: ``Method("partitioning", "auto", linear="topology", **options)``.
 
     The same as text: ``Method.parse("partitioning/dopri5")``; parts left out take their defaults, "auto" takes all.
     ``options`` holds what differs from the defaults, by the names of the core's FormulationOptions. ``integrator`` may
@@ -150,6 +152,8 @@ class Method:
             cure = suggest(formulation, FORMULATIONS, "formulations")
             raise MethodError(f"unknown formulation '{formulation}'{hint}; {cure}")
         code, integrator = _read_code(formulation, integrator)
+        if integrator == AUTO and AUTO not in LEGAL[formulation]:
+            integrator = LEGAL[formulation][0]
         if code is None and integrator not in INTEGRATORS:
             raise MethodError(f"unknown integrator '{integrator}'; {suggest(integrator, INTEGRATORS, 'integrators')}")
         if code is None and integrator not in LEGAL[formulation]:
@@ -189,9 +193,7 @@ class Method:
         if len(parts) > 3:
             raise MethodError(f"method '{text}' has {len(parts)} parts; write formulation/integrator/solver")
         formulation = parts[0] if parts[0] not in ("auto", "") else DEFAULT[0]
-        integrator = parts[1] if len(parts) > 1 and parts[1] not in ("auto", "") else DEFAULT[1]
-        if integrator not in LEGAL.get(formulation, (integrator,)) and len(parts) == 1:
-            integrator = LEGAL[formulation][0]
+        integrator = parts[1] if len(parts) > 1 and parts[1] else DEFAULT[1]
         return cls(formulation, integrator, parts[2] if len(parts) > 2 and parts[2] else None)
 
     @property

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import LinkworkError
+from .methods import AUTO, SOLVERS
 from .states import States, calc_body_map, calc_body_rates
 from .status import Status
 from .tables import BODY_RIGID
@@ -58,6 +59,31 @@ def build_statistics(facts: dict[str, Any]) -> Statistics:
     """Statistics from the counts of the core; a count that a method does not have stays at its default."""
     known = {field.name for field in dataclasses.fields(Statistics)}
     return Statistics(**{name: value for name, value in facts.items() if name in known})
+
+
+class MethodSpan(NamedTuple):
+    """A part of a run that one method took: from when to when [s], which, in how many accepted steps."""
+
+    t_from: float
+    t_to: float
+    method: str
+    steps: int
+
+
+def build_spans(spans: Sequence[tuple[float, float, str, int]], method: str) -> list[MethodSpan]:
+    """The core's spans with whole methods: an explicit integrator does without the solver of the implicit one."""
+    formulation, _, *solver = method.split("/")
+    return [
+        MethodSpan(t_from, t_to, "/".join([formulation, integrator, *(solver if integrator in SOLVERS else [])]), steps)
+        for t_from, t_to, integrator, steps in spans
+    ]
+
+
+def show_spans(spans: Sequence[MethodSpan], most: int = 6) -> str:
+    """Which integrator went on until when, in one line."""
+    parts = [f"{span.method.split('/')[1]} to {span.t_to:.4g} s ({span.steps} steps)" for span in spans[:most]]
+    more = len(spans) - most
+    return ", ".join(parts) + (f", and {more} further changes" if more > 0 else "")
 
 
 @dataclass(frozen=True)
@@ -140,6 +166,7 @@ class Result(States):
         method: str,
         options: dict[str, Any],
         statistics: Statistics,
+        methods: Sequence[MethodSpan] = (),
         events: Sequence[EventHit] = (),
         warnings: Sequence[str] = (),
         initial_correction: Any = None,
@@ -154,6 +181,7 @@ class Result(States):
         self.method = method
         self.options = options
         self.statistics = statistics
+        self.methods = list(methods)
         self.events = tuple(events)
         self.warnings = list(warnings)
         self.initial_correction = initial_correction
@@ -196,6 +224,7 @@ class Result(States):
         lines = [
             f"status          {self.status.name}: {self.status.message}",
             f"method          {self.method}",
+            *([f"went with       {show_spans(self.methods)}"] if self.method.split("/")[1:2] == [AUTO] else []),
             f"time            {self.steps._t[0]:g} to {self.steps._t[-1]:g} s, {self.count} states stored",
             f"steps           {s.steps} accepted, {s.rejected} rejected, of {s.smallest_step:.3g} to "
             f"{s.largest_step:.3g} s",

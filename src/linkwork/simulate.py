@@ -293,7 +293,7 @@ def build_result(
     settings: Settings,
 ) -> Result:
     """The Result of a run from the core's arrays."""
-    from .results import EventHit, Result, build_statistics
+    from .results import EventHit, MethodSpan, Result, build_spans, build_statistics
 
     if len(raw["t"]):
         steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
@@ -313,6 +313,9 @@ def build_result(
         for index, t, q, v in raw["events"]
     ]
     statistics = build_statistics(raw["statistics"])
+    spans = build_spans(raw.get("methods", []), method) or [
+        MethodSpan(float(steps._t[0]), float(steps._t[-1]), method, statistics.steps)
+    ]
     return Result(
         compiled,
         steps,
@@ -321,6 +324,7 @@ def build_result(
         method=method,
         options=options,
         statistics=statistics,
+        methods=spans,
         events=hits,
         warnings=[
             *find_warnings(compiled, steps, assembly, raw["statistics"]),

@@ -122,6 +122,13 @@ void put_records(nb::dict& out, const char* prefix, Records& r, const Tables& ta
     put("lambda_", r.lambda, tables.rows_count);
 }
 
+nb::list to_list(const std::vector<MethodSpan>& spans) {
+    nb::list all;
+    for (const MethodSpan& span : spans)
+        all.append(nb::make_tuple(span.t_from, span.t_to, span.integrator, span.steps));
+    return all;
+}
+
 nb::dict run_system(System& system, const std::string& formulation_name, const std::string& integrator_name,
                     const nb::dict& formulation_options, const nb::dict& driver_options, double rtol,
                     double atol_position, double atol_velocity, const Array& q, const Array& v, const Array& memory,
@@ -174,6 +181,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["convergence_failures"] = spent.convergence_failures;
     statistics["restrictions"] = spent.restrictions;
     result["statistics"] = statistics;
+    result["methods"] = to_list(out.methods);
     return result;
 }
 
@@ -234,12 +242,15 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     }
     Tolerances tolerances{rtol, std::vector<double>(n, atol)};
     for (const int i : algebraic) tolerances.atol.at(i) = infinity, tolerances.algebraic.push_back({i, atol});
-    auto integrator = build_integrator(name, n, tolerances, read_integrator_options(options));
     const DriverOptions driver = read_driver_options(options);
     StepLimits limits;
     limits.t_start = t0, limits.t_end = t1, limits.fixed_step = step;
     limits.first_step = driver.first_step, limits.max_step = driver.max_step, limits.max_steps = driver.max_steps;
-    OdeRun run = solve_ode(ode, *integrator, x0.data(), limits, output);
+    const auto build = [&](const std::string& which) {
+        return build_integrator(which, n, tolerances, read_integrator_options(options));
+    };
+    Partners partners(name, std::max(rtol, atol), limits, x0.shape(0), build);
+    OdeRun run = solve_ode(ode, partners, x0.data(), limits, output);
     python.raise();
     nb::dict result;
     const std::size_t steps = run.t.size(), outputs = run.output_x.size() / std::max(n, 1);
@@ -251,7 +262,8 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     result["rejected"] = run.facts.rejected;
     result["evaluations"] = ode.evaluations;
     result["highest_order"] = run.highest_order;
-    const IntegratorFacts facts = integrator->facts();
+    const IntegratorFacts& facts = run.spent;
+    result["methods"] = to_list(run.methods);
     result["jacobians"] = facts.linearizations;
     result["decompositions"] = facts.factorizations;
     result["iterations"] = facts.iterations;

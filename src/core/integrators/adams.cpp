@@ -35,6 +35,12 @@ constexpr std::array<double, adams_max_order + 2> calc_error_constants() {
 }
 constexpr auto error_constant = calc_error_constants();
 
+// |h lambda|, lambda < 0, up to which the pair of order k (predictor) and k + 1 in PECE form is stable with equal
+// steps: the characteristic polynomial has its roots in the unit circle. Computed from the formulas; tested on x' =
+// lambda x.
+constexpr double stability_limit[adams_max_order + 1] = {0,    2.0,  2.4,  1.93, 1.41, 1.04, 0.77,
+                                                         0.58, 0.44, 0.34, 0.26, 0.21, 0.06};
+
 class Adams final : public Integrator {
 public:
     Adams(int size, const Tolerances& tolerances, int max_order)
@@ -50,6 +56,7 @@ public:
     double t() const override { return t_; }
     const double* x() const override { return x_.data(); }
     int order() const override { return k_; }
+    double stiffness() const override { return stiffness_; }
 
 private:
     static constexpr int terms = adams_max_order + 3; // 1-based index 1 .. k + 2
@@ -77,6 +84,7 @@ private:
     // accepted past: order of the last step, its size, how many steps in a row had it
     double t_ = 0, h_last_ = 0;
     int k_ = 1, k_last_ = 0, equal_steps_ = 0;
+    double stiffness_ = 0;
     bool starting_ = true; // first phase: raise the order and double the step each time
     Row psi_{};            // psi_i(n)
 
@@ -246,7 +254,10 @@ Status Adams::accept(Implicit& ode, bool, double& next) {
         const double gap = rate_[j] - e[j];
         beyond[j] = gap - highest[j];
         highest[j] = gap;
+        scratch_[j] = gap - gap_[j]; // f(x_{n+1}) - f(p), where x_{n+1} - p = h g_{k+1} gap_
     }
+    stiffness_ =
+        calc_stiffness(ode, h_, scratch_.data(), gap_.data()) / (std::abs(h_ * g_[k_ + 1]) * stability_limit[k_]);
     for (int i = 1; i <= k_; ++i) {
         double* now = phi(i);
         const double* before = expected(i);

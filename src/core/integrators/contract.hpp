@@ -91,6 +91,10 @@ struct Integrator {
     virtual const double* x() const = 0;
     virtual int order() const = 0; // current order
     virtual IntegratorFacts facts() const { return {}; }
+    // Of explicit methods: h |lambda| of the largest eigenvalue in the last accepted step, over what the method bears
+    // for lambda < 0, as far as two rates at the same time tell: near 1 stability sets the step [hairer2 IV.2]. 0: not
+    // known.
+    virtual double stiffness() const { return 0; }
 };
 
 // Which integrator a run uses, and with what: all it takes to build one for the x of a formulation. An integrator is
@@ -100,6 +104,14 @@ struct IntegratorChoice {
     std::string name;
     double rtol = 1e-6, atol_position = 1e-6, atol_velocity = 1e-6;
     IntegratorOptions options;
+    double tolerance() const { return std::max(rtol, std::min(atol_position, atol_velocity)); }
+};
+
+// Which of two integrators a run with "auto" goes on with, when: see partners.hpp.
+struct MethodSpan {
+    std::string integrator;
+    double t_from = 0, t_to = 0;
+    long steps = 0;
 };
 
 // name: "dopri5", "dop853", "adams"; "sdirk4", "radau5", "rodas", "bdf"; "trapezoidal", "bdf2", "park", "hht",

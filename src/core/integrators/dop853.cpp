@@ -64,7 +64,9 @@ constexpr double dense[4 * 16] = {
 // clang-format on
 
 // step control: no proportional part by default, exponent 1/8, h changes by 1/3 to 6 [hairer, appendix]
-constexpr RungeKuttaTable table{8, 12, 3, a, c, error, error_low, 4, dense, 0, 1.0 / 8, 0.333, 6};
+constexpr double stability = 6.1;
+constexpr RungeKuttaTable table{8,     12, 3,       a,     c, error,   error_low, 4,
+                                dense, 0,  1.0 / 8, 0.333, 6, nullptr, nullptr,   stability};
 
 } // namespace
 

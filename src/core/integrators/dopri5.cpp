@@ -27,7 +27,9 @@ constexpr double dense[7] = {
 
 // step control: beta = 0.04, exponent 1/5 - 0.75 beta, h changes by 0.2 to 10 [hairer2 IV.2]
 constexpr double beta = 0.04;
-constexpr RungeKuttaTable table{5, 6, 0, a, c, error, nullptr, 1, dense, beta, 1.0 / 5 - 0.75 * beta, 0.2, 10};
+constexpr double stability = 3.3;
+constexpr RungeKuttaTable table{
+    5, 6, 0, a, c, error, nullptr, 1, dense, beta, 1.0 / 5 - 0.75 * beta, 0.2, 10, nullptr, nullptr, stability};
 
 } // namespace
 

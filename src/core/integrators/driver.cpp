@@ -7,6 +7,7 @@
 
 #include "../system/equations.hpp"
 #include "events.hpp"
+#include "partners.hpp"
 #include "step_loop.hpp"
 
 namespace linkwork {
@@ -29,10 +30,16 @@ class Runner final : public EventSampler {
 public:
     Runner(Formulation& formulation, const IntegratorChoice& choice, const Tables& tables, const DriverOptions& options,
            const Hooks& hooks)
-        : formulation_(formulation), choice_(choice), options_(options), hooks_(hooks), tables_(tables),
-          specs_(build_specs(options, tables)), users_(options.events.size()),
-          loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq), nv_(tables.nv),
-          point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
+        : formulation_(formulation),
+          partners_(choice.name, choice.tolerance(), build_limits(options), calc_most_entries(tables),
+                    [&formulation, choice](const std::string& name) {
+                        IntegratorChoice named = choice;
+                        named.name = name;
+                        return build_integrator(named, formulation);
+                    }),
+          options_(options), hooks_(hooks), tables_(tables), specs_(build_specs(options, tables)),
+          users_(options.events.size()), loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq),
+          nv_(tables.nv), point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
           fired_(std::make_unique<bool[]>(specs_.size())), sign_(options.t_end < options.t_start ? -1 : 1),
           stored_(tables, options.output, sign_) {}
 
@@ -42,6 +49,7 @@ public:
 private:
     Status open(const double* q, const double* v);
     void fit_integrator();
+    Status judge_method(double t_before);
     Status advance();
     Status examine(double t, bool& cut);
     Status store_events(double& t_cut, bool& cut);
@@ -56,9 +64,8 @@ private:
     Status restart_at_kink(double t);
 
     Formulation& formulation_;
-    const IntegratorChoice choice_;
-    std::unique_ptr<Integrator> integrator_; // built for the x of now
-    int size_ = -1;                          // of that x
+    Partners partners_;
+    Integrator* integrator_ = nullptr; // of the partners, for the x of now
     const DriverOptions& options_;
     const Hooks& hooks_;
     const Tables& tables_;
@@ -163,7 +170,9 @@ Status Runner::finish_step(bool& repeat) {
     if (change != Change::chart) {
         // stored before the integrator asks for the rate at the same point, which costs it nothing
         stored_.store_state(label, motion);
-        return loop_.accept(change == Change::small);
+        const double before = loop_.t();
+        status = loop_.accept(change == Change::small);
+        return status == Status::success && !loop_.finished() ? judge_method(before) : status;
     }
     // x means something else now (and may be shorter, when more constraints have become independent than there were at
     // the start): the step counts, and the integrator begins anew with it
@@ -174,6 +183,17 @@ Status Runner::finish_step(bool& repeat) {
     if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
     if (status == Status::success) stored_.store_state(label, motion);
     return status;
+}
+
+// Is the partner of the integrator to go on after this step? The state stays what it is.
+Status Runner::judge_method(double t_before) {
+    bool change = false;
+    double longest = 0;
+    const Integrator& before = *integrator_;
+    const Status status = partners_.judge(formulation_, t_before, loop_.facts().steps, change, longest);
+    if (!change || status != Status::success) return status;
+    integrator_ = &partners_.current();
+    return loop_.go_on_with(*integrator_, before.t(), before.x(), longest);
 }
 
 // Ends the attempted step at an event: stores the state there and does what the event asks for.
@@ -290,16 +310,17 @@ Status Runner::open(const double* q, const double* v) {
     Status status = formulation_.start(options_.t_start, q, v, point_.data());
     if (status == Status::success) status = store_start(options_.t_start);
     if (status != Status::success) return status;
-    fit_integrator();
+    status = partners_.begin(formulation_, options_.t_start, point_.data());
+    if (status != Status::success) return status;
+    integrator_ = &partners_.current();
+    loop_.use(*integrator_);
     return loop_.start(options_.t_start, point_.data());
 }
 
-// An integrator for the x of now; the one at hand where it fits.
+// An integrator for the x of now, which may mean something else than before; the one at hand where it fits.
 void Runner::fit_integrator() {
-    if (integrator_ && size_ == formulation_.size()) return;
-    if (integrator_) result_.spent += integrator_->facts();
-    size_ = formulation_.size();
-    integrator_ = build_integrator(choice_, formulation_);
+    partners_.forget();
+    integrator_ = &partners_.fit(formulation_);
     loop_.use(*integrator_);
 }
 
@@ -308,7 +329,9 @@ Run Runner::run(const double* q, const double* v) {
     last_tick_ = begin;
     Status status = open(q, v);
     while (status == Status::success && !ended_ && !loop_.finished()) status = advance();
-    if (integrator_) result_.spent += integrator_->facts();
+    partners_.close_span(result_.t_reached, loop_.facts().steps);
+    result_.spent = partners_.spent();
+    result_.methods = partners_.spans();
     result_.status = status == Status::success && ended_ ? Status::stopped : status;
     const StepFacts& facts = loop_.facts();
     result_.stored = std::move(stored_.kept);

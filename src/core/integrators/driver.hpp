@@ -50,7 +50,8 @@ struct Run {
     double t_reached = 0;
     Stored stored;
     RunFacts facts;
-    IntegratorFacts spent; // of all integrators of the run
+    IntegratorFacts spent;           // of all integrators of the run
+    std::vector<MethodSpan> methods; // which of them went on, when
 };
 
 // The integrator is built here, and built anew whenever x has changed its size.

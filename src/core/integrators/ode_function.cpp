@@ -65,7 +65,7 @@ Status FunctionOde::calc_derivatives(double t, const double* x) {
     return Status::success;
 }
 
-OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const StepLimits& limits,
+OdeRun solve_ode(Implicit& ode, Partners& partners, const double* x0, const StepLimits& limits,
                  const std::vector<double>& output) {
     OdeRun run;
     const int size = ode.size();
@@ -83,12 +83,14 @@ OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const 
 
     std::vector<double> point(size);
     StepLoop loop(ode, limits);
-    loop.use(integrator);
-    run.status = loop.start(limits.t_start, x0);
+    run.status = partners.begin(ode, limits.t_start, x0);
+    loop.use(partners.current());
+    if (run.status == Status::success) run.status = loop.start(limits.t_start, x0);
     while (run.status == Status::success && !loop.finished()) {
         run.status = loop.find_candidate();
         if (run.status != Status::success) break;
-        const double t = loop.t_label();
+        const double before = loop.t(), t = loop.t_label();
+        Integrator& integrator = partners.current();
         for (; next_output < output.size() && sign * (output[next_output] - t) <= 0; ++next_output) {
             run.status = integrator.interpolate(ode, output[next_output], point.data());
             if (run.status != Status::success) break;
@@ -98,8 +100,16 @@ OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const 
         if (run.status != Status::success) break;
         store(t, integrator.x());
         run.highest_order = std::max(run.highest_order, integrator.order());
+        bool change = false;
+        double longest = 0;
+        if (!loop.finished()) run.status = partners.judge(ode, before, loop.facts().steps, change, longest);
+        if (change && run.status == Status::success)
+            run.status = loop.go_on_with(partners.current(), integrator.t(), integrator.x(), longest);
     }
     run.facts = loop.facts();
+    partners.close_span(run.t.back(), run.facts.steps);
+    run.methods = partners.spans();
+    run.spent = partners.spent();
     return run;
 }
 

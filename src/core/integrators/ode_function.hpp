@@ -3,6 +3,7 @@
 #pragma once
 
 #include "../formulations/implicit_solver.hpp"
+#include "partners.hpp"
 #include "step_loop.hpp"
 
 namespace linkwork {
@@ -52,11 +53,13 @@ struct OdeRun {
     std::vector<double> t, x;     // accepted steps, x row by row
     std::vector<double> output_x; // at the wanted times reached, row by row
     StepFacts facts;
+    IntegratorFacts spent;
+    std::vector<MethodSpan> methods;
     int highest_order = 0;
 };
 
 // Integrates from (limits.t_start, x0) to limits.t_end; `output`: times in the direction of integration.
-OdeRun solve_ode(Implicit& ode, Integrator& integrator, const double* x0, const StepLimits& limits,
+OdeRun solve_ode(Implicit& ode, Partners& partners, const double* x0, const StepLimits& limits,
                  const std::vector<double>& output);
 
 } // namespace linkwork

@@ -25,6 +25,7 @@ public:
     double t() const override { return t_; }
     const double* x() const override { return x_.data(); }
     int order() const override { return table_.order; }
+    double stiffness() const override { return stiffness_; }
 
 private:
     double* rate(int stage) { return rates_.data() + static_cast<std::size_t>(stage) * size_; }
@@ -33,6 +34,7 @@ private:
     Status calc_stage(Implicit& ode, int stage);
     Status find_end_rate(Implicit& ode);
     Status build_dense(Implicit& ode);
+    void find_stiffness(Implicit& ode);
 
     const RungeKuttaTable& table_;
     const int size_, width_;
@@ -43,7 +45,7 @@ private:
     std::vector<double> dense_;         // [(3 + dense_rows) * size] terms of the continuous extension
     double t_ = 0, h_ = 0;
     double error_last_ = 1e-4; // of the last accepted step, for the step control
-    double error_trial_ = 1;
+    double error_trial_ = 1, stiffness_ = 0;
     int attempts_ = 0; // since the last accepted step
     bool end_rate_known_ = false, dense_known_ = false;
 };
@@ -195,10 +197,24 @@ Status RungeKutta::interpolate(Implicit& ode, double t, double* x) {
     return Status::success;
 }
 
+// From the last stage and the candidate, two points at the end of the step. Further stages of the continuous extension
+// have overwritten the first.
+void RungeKutta::find_stiffness(Implicit& ode) {
+    stiffness_ = 0;
+    if (table_.stability == 0 || (dense_known_ && table_.extra > 0)) return;
+    const double *last = rate(table_.stages - 1), *end = rate(table_.stages);
+    for (int i = 0; i < size_; ++i) {
+        error_[i] = end[i] - last[i];
+        point_[i] = candidate_[i] - point_[i];
+    }
+    stiffness_ = calc_stiffness(ode, h_, error_.data(), point_.data()) / table_.stability;
+}
+
 Status RungeKutta::accept(Implicit& ode, bool changed, double&) {
     if (changed) end_rate_known_ = false;
     const Status status = find_end_rate(ode);
     if (status != Status::success) return status;
+    find_stiffness(ode);
     std::copy(rate(table_.stages), rate(table_.stages) + size_, rate(0));
     std::swap(x_, candidate_);
     t_ += h_;

@@ -25,6 +25,9 @@ struct RungeKuttaTable {
     // the beginning.
     const double* a_bar = nullptr;
     const double* c_bar = nullptr;
+    // |h lambda|, lambda < 0, up to which the method is stable [hairer2 IV.2]; its last stage lies at the end of the
+    // step, as the candidate does. 0: not asked.
+    double stability = 0;
 };
 
 std::unique_ptr<Integrator> build_runge_kutta(const RungeKuttaTable& table, int size, const Tolerances& tolerances);

@@ -24,6 +24,12 @@ Status StepLoop::restart(double t, const double* x, bool keep_step) {
     return integrator_->start(ode_, t, x, limits_.t_end, proposal_);
 }
 
+Status StepLoop::go_on_with(Integrator& integrator, double t, const double* x, double longest) {
+    next_ = std::min(next_, longest);
+    use(integrator);
+    return restart(t, x, true);
+}
+
 bool StepLoop::finished() const {
     return arrived_ || std::abs(limits_.t_end - integrator_->t()) <= calc_floor() ||
            (limits_.t_end - integrator_->t()) * sign() <= 0;

@@ -30,6 +30,8 @@ public:
     Status start(double t, const double* x);
     // Begins anew at (t, x): with the step of now, or with one to be found.
     Status restart(double t, const double* x, bool keep_step);
+    // Goes on from (t, x) with another integrator, which begins with the step of now, or with the longest it may take.
+    Status go_on_with(Integrator& integrator, double t, const double* x, double longest);
     // Tries steps until the integrator has a candidate whose error is acceptable.
     Status find_candidate();
     // The candidate turned out to be of no use for this reason: success when a shorter step may help, else the reason.

@@ -62,4 +62,15 @@ Status find_first_step(Implicit& ode, const Tolerances& tolerances, int order, d
     return Status::success;
 }
 
+double calc_stiffness(Implicit& ode, double h, const double* rate_gap, const double* gap) {
+    const int size = ode.size(), half = ode.second_order() ? size / 2 : 0;
+    double rates = 0, gaps = 0;
+    for (int i = 0; i < half; ++i) gaps += gap[i] * gap[i] / (h * h);
+    for (int i = half; i < size; ++i) {
+        rates += rate_gap[i] * rate_gap[i];
+        gaps += gap[i] * gap[i];
+    }
+    return gaps > 0 ? std::abs(h) * std::sqrt(rates / gaps) : 0;
+}
+
 } // namespace linkwork

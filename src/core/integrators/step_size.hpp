@@ -19,4 +19,9 @@ double calc_squared_norm(const Tolerances& tolerances, const double* error, cons
 Status find_first_step(Implicit& ode, const Tolerances& tolerances, int order, double t, double t_end, const double* x,
                        const double* rate, double* point, double* point_rate, double& h);
 
+// h |lambda| of the largest eigenvalue lambda of f_x, from how two rates at the same time differ: `rate_gap` belongs to
+// `gap` of x. Where stability limits an explicit step, gaps lie in the direction of that eigenvalue [hairer2 IV.2]. In
+// x = (y, y') a gap of y counts over h: so oscillations, whose f_y is lambda^2, are not taken for more than they are.
+double calc_stiffness(Implicit& ode, double h, const double* rate_gap, const double* gap);
+
 } // namespace linkwork

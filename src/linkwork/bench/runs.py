@@ -30,6 +30,7 @@ class Timed:
     statistics: dict[str, Any]
     cpu: float
     wall: float
+    methods: list[tuple[float, float, str, int]]  # from, to, integrator, steps
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def run_timed(
         if status != "success":
             raise RunFailure(f"{method} at {tolerance:g}: {status} at t = {raw['t_reached']:g} s; loosen the tolerance")
     states = States(start.compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
-    return Timed(states, raw["statistics"], best_cpu, best_wall)
+    return Timed(states, raw["statistics"], best_cpu, best_wall, raw.get("methods", []))
 
 
 def run_in_pieces(start: Start, method: str, tolerance: float, times: Sequence[float], piece: float) -> list[float]:

@@ -30,7 +30,7 @@ class Machine:
     build: Callable[..., Model]
     description: str
     t_end: float
-    method: str = "partitioning/dopri5"
+    method: str = "partitioning/auto"
     rtol: float = 1e-6
     atol: float = 1e-6
     channels: tuple[str, ...] = ()
