@@ -17,6 +17,7 @@ FORMULATIONS = {
     "projection": "index 1 and projection onto position and velocity constraints after every step",
     "index2": "constraints at the velocity level, positions and velocities projected after every step",
     "ggl": "stabilized index 2 of Gear, Gupta and Leimkuhler: position and velocity constraints, two multipliers",
+    "index3": "the equations as they stand: positions and multipliers together, constraints on positions",
 }
 INTEGRATORS = {
     "auto": "adams or, where the motion is stiff, radau5 (bdf at loose tolerances), changed both ways as it goes",
@@ -55,6 +56,7 @@ LEGAL: dict[str, tuple[str, ...]] = {
 MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the order conditions of rodas
 LEGAL["ggl"] = ("bdf", "radau5", "sdirk4")
 LEGAL["index2"] = HALF_EXPLICIT + LEGAL["ggl"]
+LEGAL["index3"] = ("hht", "generalized_alpha")  # of those with damping: see docs/formulations/index3.md
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
     "newton_fd": "Newton's method with Jacobians by differences",
@@ -64,6 +66,14 @@ ITERATIONS = {**NEWTON, "fixed_point": "simple iteration, no Jacobian; converges
 SOLVERS: dict[str, tuple[str, ...]] = {  # of the implicit integrators; the explicit ones take none
     **{integrator: tuple(NEWTON) for integrator in (AUTO, *IMPLICIT)},
     **{integrator: tuple(ITERATIONS) for integrator in LOW_ORDER},
+}
+REFUSED: dict[tuple[str, str], str] = {  # (formulation, integrator or solver) -> why, where it is not plain
+    ("index3", "trapezoidal"): "without damping the least disturbance of its multipliers grows",
+    ("index3", "fixed_point"): "multipliers do not follow from an iteration without a matrix",
+    **{
+        (formulation, "krylov"): "its matrix is indefinite, Krylov spaces without a matrix do not converge"
+        for formulation in (*MULTIPLIERS, "index3")
+    },
 }
 LINEAR = {
     "topology": "block-sparse, static elimination order from the mechanism's graph",
@@ -158,13 +168,18 @@ class Method:
             raise MethodError(f"unknown integrator '{integrator}'; {suggest(integrator, INTEGRATORS, 'integrators')}")
         if code is None and integrator not in LEGAL[formulation]:
             partners = ", ".join(LEGAL[formulation])
-            raise MethodError(f"'{formulation}' cannot be integrated by '{integrator}'; its integrators: {partners}")
+            why = REFUSED.get((formulation, integrator))
+            raise MethodError(
+                f"'{formulation}' cannot be integrated by '{integrator}'{f': {why}' if why else ''}; "
+                f"its integrators: {partners}"
+            )
         solvers = list_solvers(formulation, integrator)
         if solver is not None and solver not in solvers:
             why = "is explicit" if integrator in EXPLICIT + HALF_EXPLICIT else "brings its own"
             where = f" on '{formulation}'" if solver in SOLVERS.get(integrator, ()) else ""
+            reason = f" ({REFUSED[formulation, solver]})" if (formulation, solver) in REFUSED else ""
             cure = f"its solvers{where}: {', '.join(solvers)}" if solvers else f"it {why}; leave the solver out"
-            raise MethodError(f"integrator '{integrator}' has no solver '{solver}'{where}; {cure}")
+            raise MethodError(f"integrator '{integrator}' has no solver '{solver}'{where}; {cure}{reason}")
         if linear not in LINEAR:
             raise MethodError(f"unknown linear='{linear}'; {suggest(linear, LINEAR, 'linear solvers')}")
         if "cut" in options:
@@ -222,13 +237,8 @@ class Method:
 
 
 def list_solvers(formulation: str, integrator: str) -> tuple[str, ...]:
-    """The solvers of a legal pair; none where the equations are not solved for by iteration, or by the code itself.
-
-    With multipliers among the unknowns the iteration matrix is indefinite: Krylov spaces without a preconditioner made
-    for it do not converge.
-    """
-    solvers = SOLVERS.get(integrator, ())
-    return tuple(s for s in solvers if s != "krylov") if formulation in MULTIPLIERS else solvers
+    """The solvers of a legal pair; none where the equations are not solved for by iteration, or by the code itself."""
+    return tuple(s for s in SOLVERS.get(integrator, ()) if (formulation, s) not in REFUSED)
 
 
 def _check_options(formulation: str, integrator: str, solver: str | None, options: Mapping[str, Any]) -> None:
@@ -272,6 +282,9 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
         elif damping and key == damping[0]:
             if not isinstance(value, (int, float)) or not damping[1] <= value <= damping[2]:
                 raise MethodError(f"{key}={value!r} of '{integrator}' must be {damping[3]}")
+            if formulation == "index3" and value == damping[2]:
+                why = REFUSED["index3", "trapezoidal"]
+                raise MethodError(f"'index3/{integrator}' needs damping, {key} below {value:g}: {why}")
         elif not isinstance(value, (int, float)) or not 0 < value < float("inf"):
             raise MethodError(f"option {key}={value!r} must be a positive number")
 

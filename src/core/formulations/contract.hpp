@@ -60,6 +60,31 @@ struct SecondOrder {
     virtual void solve_half(double* r) = 0;                 // r := (c_a I - c_v J2 - J1)^-1 r
 };
 
+// What formulas of second order need of the equations as they stand (index 3), x = (q, v, lambda):
+//     M v' + J(q)^T lambda = f(t, q, v),      Phi(t, q) = 0.
+// Displacements d are in velocity coordinates: q moves by them as along q' = N(q) d in a unit of time, d constant.
+struct Descriptor {
+    virtual ~Descriptor() = default;
+    virtual int positions() const = 0;  // how many of x are q,
+    virtual int velocities() const = 0; // and how many are v
+    virtual void displace(const double* q, const double* d, double* moved) const = 0;
+    // What displacing by d and then by e has over the other order: d x e of turns, 0 of shifts.
+    virtual void calc_bracket(const double* d, const double* e, double* bracket) const = 0;
+    virtual void calc_position_change(const double* q, const double* d, double* change) const = 0; // N(q) d
+    // v' = a, and lambda into x, so that the constraints hold at the level of accelerations too.
+    virtual Status make_consistent(double t, double* x, double* a) = 0;
+    // (f - J^T lambda - M a, -Phi): velocities first, then rows
+    virtual Status calc_residual(double t, const double* x, const double* a, double* residual) = 0;
+    // Of the last calc_linearization, K = (f - J^T lambda)_q and C = f_v: [c_a M - c_v C - K, J^T; J, 0], with M d
+    // for M (d + turn [v, d])
+    virtual Status factor_descriptor(double c_a, double c_v, double turn) = 0;
+    virtual void solve_descriptor(double* r) = 0;
+    // v moved, by the least kinetic energy, to where J v = -Phi_t + of_jerk J v'' + of_turn J [v, v'], with the v''
+    // that the constraints prescribe. span: time over which differences may look ahead.
+    virtual Status offset_velocity(double t, const double* x, const double* a, double span, double of_jerk,
+                                   double of_turn, double* v) = 0;
+};
+
 // What implicit integrators need on top: the linearization J = f_x at one state, kept until asked for again, and
 // solutions with c B - J. How J comes about (analytic, differences, products only) is the formulation's choice of
 // solver.
@@ -91,6 +116,7 @@ struct Implicit : Ode {
         static_cast<void>(inverse), static_cast<void>(relative), static_cast<void>(absolute);
     }
     virtual SecondOrder* second_order() { return nullptr; } // where x has such halves
+    virtual Descriptor* descriptor() { return nullptr; }    // where x is (q, v, lambda)
     // Takes out of an error in x what the constraints do not let happen; asked near the state evaluated last.
     virtual void project_error(double* error) { static_cast<void>(error); }
 };
@@ -164,7 +190,7 @@ struct FormulationOptions {
 // The most entries that x may have, before `size` is known.
 inline int calc_most_entries(const Tables& tables) { return 2 * (tables.nq + tables.nv + tables.rows_count); }
 
-// name: "partitioning", "tangent_plane", "recursive", "index1", "baumgarte", "projection", "index2", "ggl"
+// name: "partitioning", "tangent_plane", "recursive", "index1", "baumgarte", "projection", "index2", "index3", "ggl"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
                                                const FormulationOptions& options);
 

@@ -4,21 +4,53 @@
 
 namespace linkwork {
 
-Status DescriptorCorrection::calc(double t, const Accelerations& engine) {
-    slopes.calc(tables, t, engine.w);
+Status DescriptorCorrection::calc(double t, Accelerations& engine) {
+    if (grouped) {
+        grouped->calc(tables, t, engine.w, slopes);
+        engine.facts.difference_sweeps += grouped->evaluations();
+    } else {
+        slopes.calc(tables, t, engine.w);
+    }
     if (engine.w.user_failed) return Status::user_error;
     jacobian = engine.w.jacobian;
     active = engine.w.active;
+    spin.resize(3 * tables.bodies.size());
+    for (std::size_t i = 0; i < tables.bodies.size(); ++i) {
+        const Vec& w = engine.w.twist[i].w;
+        spin[3 * i] = w.x, spin[3 * i + 1] = w.y, spin[3 * i + 2] = w.z;
+    }
     return Status::success;
 }
 
-template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system, Scalar c_a, Scalar c_v) {
+namespace {
+
+// turn M w~ of all bodies that rotate: (I w~)_ij = I_i,j+1 w_j+2 - I_i,j+2 w_j+1, axes counted on from the third
+template <class Scalar>
+void add_turning_mass(SparseSystem<Scalar>& matrix, const Tables& tables, const double* spin, double turn) {
+    for (const Body& b : tables.bodies) {
+        if (b.kind == body_rigid)
+            for (int i = 0; i < 3; ++i)
+                for (int j = 0; j < 3; ++j) {
+                    const int j1 = (j + 1) % 3, j2 = (j + 2) % 3;
+                    const double entry = b.inertia[i][j1] * spin[j2] - b.inertia[i][j2] * spin[j1];
+                    matrix.add(b.v + 3 + i, b.v + 3 + j, Scalar(turn * entry));
+                }
+        spin += 3;
+    }
+}
+
+} // namespace
+
+template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system, Scalar c_a, Scalar c_v, double turn) {
     const int nv = tables.nv, size = nv + tables.rows_count;
     SparseSystem<Scalar>& matrix = system.matrix;
     matrix.begin(size);
-    add_mass(matrix, tables, 0, 0, c_a);
+    system.scale = Scalar(1) / c_a;
+    const Scalar of_velocity = c_v / c_a;
+    add_mass(matrix, tables, 0, 0, Scalar(1));
+    if (turn != 0) add_turning_mass(matrix, tables, spin.data(), turn);
     slopes.for_each_entry([&](int row, int column, double stiffness, double damping) {
-        matrix.add(row, column, -c_v * damping - stiffness);
+        matrix.add(row, column, -of_velocity * damping - system.scale * stiffness);
     });
     add_jacobian(matrix, tables, jacobian.data(), active.data(), nv, 0, Scalar(1));
     add_transpose(matrix, tables, jacobian.data(), active.data(), 0, nv, Scalar(1));
@@ -27,9 +59,9 @@ template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system
     return matrix.factor();
 }
 
-bool DescriptorCorrection::factor(double c_a, double c_v) { return factor(real, c_a, c_v); }
+bool DescriptorCorrection::factor(double c_a, double c_v, double turn) { return factor(real, c_a, c_v, turn); }
 bool DescriptorCorrection::factor(std::complex<double> c_a, std::complex<double> c_v) {
-    return factor(complex, c_a, c_v);
+    return factor(complex, c_a, c_v, 0.0);
 }
 
 template <class Scalar>
@@ -41,6 +73,7 @@ void DescriptorCorrection::solve(System<Scalar>& system, const Scalar* tangent, 
     if (tangent_1)
         slopes.for_each_entry(
             [&](int row, int column, double, double damping) { system.side[row] -= damping * tangent_1[column]; });
+    for (int i = 0; i < tables.nv; ++i) system.side[i] *= system.scale;
     system.matrix.solve(system.side.data());
     std::copy_n(system.side.begin(), tables.nv, d);
 }
@@ -51,6 +84,14 @@ void DescriptorCorrection::solve(const double* tangent, const double* tangent_1,
 void DescriptorCorrection::solve(const std::complex<double>* tangent, const std::complex<double>* tangent_1,
                                  std::complex<double>* d) {
     solve(complex, tangent, tangent_1, d);
+}
+
+void DescriptorCorrection::solve_whole(double* r) {
+    double* rows = r + tables.nv;
+    for (int i = 0; i < tables.nv; ++i) r[i] *= real.scale;
+    for (int i = 0; i < tables.rows_count; ++i) rows[i] *= active[i];
+    real.matrix.solve(r);
+    for (int i = 0; i < tables.rows_count; ++i) rows[i] /= real.scale;
 }
 
 } // namespace linkwork

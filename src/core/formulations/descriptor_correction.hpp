@@ -8,11 +8,18 @@
 // Left out are the terms by which tangents turn while bodies move, (J v)_q, G and H of slopes.hpp: they are of order v
 // / c against the rest, so this is Newton's method with a matrix that is off by O(h v). Its convergence is watched like
 // that of a kept Jacobian.
+//
+// Scaling. With c_a ~ 1/h^2 the blocks M / h^2 and J drift apart as h goes to 0, and so do displacements (h^2) and
+// multipliers (1). Divided by c_a, with z = mu / c_a in place of mu, the matrix is
+//     [M - (c_v / c_a) C - K / c_a, J^T; J, 0] [d; z] = [r / c_a; s],
+// which goes to that of the accelerations, [M J^T; J 0], and is as well conditioned [bottasso-bauchau-cardona 2007].
 #pragma once
 
 #include <complex>
+#include <memory>
 #include <vector>
 
+#include "../system/grouped_slopes.hpp"
 #include "../system/linear/sparse_blocks.hpp"
 #include "../system/slopes.hpp"
 #include "accelerations.hpp"
@@ -21,28 +28,38 @@ namespace linkwork {
 
 class DescriptorCorrection {
 public:
-    explicit DescriptorCorrection(const Tables& tables) : tables(tables), slopes(tables) {}
+    // differences: K and C by grouped differences instead of derivatives
+    explicit DescriptorCorrection(const Tables& tables, bool differences = false) : tables(tables), slopes(tables) {
+        if (differences) grouped = std::make_unique<GroupedSlopes>(tables);
+    }
 
     // K, C and J at the state of the engine's workspace; kept until called again.
-    Status calc(double t, const Accelerations& engine);
-    bool factor(double c_a, double c_v);
+    Status calc(double t, Accelerations& engine);
+    // With a turn the masses of bodies that rotate count as M (I + turn w~), w~ d = w x d: where displacements d at the
+    // end of a step are wanted and accelerations answer to the rotation vector of the whole step.
+    bool factor(double c_a, double c_v, double turn = 0);
     bool factor(std::complex<double> c_a, std::complex<double> c_v);
     // d from the tangents H (c r1 + r2) and H r1, in velocity coordinates; or from H r and null
     void solve(const double* tangent, const double* tangent_1, double* d);
     void solve(const std::complex<double>* tangent, const std::complex<double>* tangent_1, std::complex<double>* d);
+    // r := (d, mu) with [c_a M - c_v C - K, J^T; J, 0] (d, mu) = r; dropped rows are left out, their mu is 0
+    void solve_whole(double* r);
 
 private:
     template <class Scalar> struct System {
         SparseSystem<Scalar> matrix;
         std::vector<Scalar> side;
+        Scalar scale = 1; // 1 / c_a
     };
-    template <class Scalar> bool factor(System<Scalar>& system, Scalar c_a, Scalar c_v);
+    template <class Scalar> bool factor(System<Scalar>& system, Scalar c_a, Scalar c_v, double turn);
     template <class Scalar>
     void solve(System<Scalar>& system, const Scalar* tangent, const Scalar* tangent_1, Scalar* d);
 
     const Tables& tables;
     Slopes slopes;
+    std::unique_ptr<GroupedSlopes> grouped;
     std::vector<double> jacobian, active;
+    std::vector<double> spin; // of the bodies that rotate, three each
     System<double> real;
     System<std::complex<double>> complex;
 };

@@ -15,6 +15,7 @@ std::unique_ptr<Formulation> build_formulation(const std::string& name, const Ta
     if (name == "index2" && options.half_explicit) return build_half_explicit(tables, options);
     if (name == "index2") return build_multipliers(tables, options, false);
     if (name == "ggl") return build_multipliers(tables, options, true);
+    if (name == "index3") return build_index3(tables, options);
     throw std::invalid_argument("unknown formulation '" + name + "'");
 }
 

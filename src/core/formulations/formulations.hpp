@@ -15,5 +15,6 @@ std::unique_ptr<Formulation> build_multipliers(const Tables& tables, const Formu
                                                bool stabilized);
 // index2 for half-explicit integrators
 std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options);
+std::unique_ptr<Formulation> build_index3(const Tables& tables, const FormulationOptions& options);
 
 } // namespace linkwork

@@ -119,6 +119,6 @@ struct MethodSpan {
 std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
                                              const IntegratorOptions& options = {});
 // The same for the x that the formulation has now: it has to be started.
-std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, const Formulation& formulation);
+std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, Formulation& formulation);
 
 } // namespace linkwork

@@ -20,5 +20,8 @@ std::unique_ptr<Integrator> build_bdf(int size, const Tolerances& tolerances, in
 bool is_low_order(const std::string& name);
 std::unique_ptr<Integrator> build_low_order(const std::string& name, int size, const Tolerances& tolerances,
                                             const IntegratorOptions& options);
+// name: "hht" or "generalized_alpha", for equations as they stand (Descriptor): x = (q, v, lambda) with these counts
+std::unique_ptr<Integrator> build_newmark(const std::string& name, int positions, int velocities,
+                                          const Tolerances& tolerances, const IntegratorOptions& options);
 
 } // namespace linkwork

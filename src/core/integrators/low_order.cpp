@@ -21,6 +21,7 @@
 
 #include "implicit.hpp"
 #include "low_order_formulas.hpp"
+#include "low_order_rules.hpp"
 #include "newton.hpp"
 #include "step_size.hpp"
 
@@ -37,10 +38,6 @@ struct LowOrderMethod {
     NewmarkFormula family;
 };
 
-constexpr double iteration_tolerance = 0.1, carry = 0.2; // [aboubakr 5], as part of the error tolerance
-constexpr double safety = 0.9, largest_growth = 2, least_growth = 1.2, largest_cut = 0.2;
-constexpr double rate_to_keep = 0.2; // of Newton's iteration, above which J is renewed
-constexpr int oldest_linearization = 50;
 // Simple iteration converges at the rate h eta |J|, seen only in steps of two iterations and more: the largest rate per
 // step seen lately is remembered, and the next step is not to be slower than this.
 constexpr double rate_to_grow = 0.5, forgetting = 0.98;
@@ -313,10 +310,8 @@ void LowOrder::filter_error(Implicit& ode, double* error) {
 
 double LowOrder::find_next_step(double error) {
     const double h = std::abs(h_);
-    double growth = std::clamp(safety * std::pow(std::max(error, 1e-30), -1.0 / 3), largest_cut, largest_growth);
-    if (error > 1) return std::min(growth, 0.9) * h;
-    if (retry_) growth = std::min(growth, 1.0);
-    if (outer_ == Outer::fixed_point && slowness_ * h * growth > rate_to_grow) {
+    double growth = calc_growth(error, retry_);
+    if (error <= 1 && outer_ == Outer::fixed_point && slowness_ * h * growth > rate_to_grow) {
         ++linearization_.facts.restrictions;
         growth = std::max(0.5, rate_to_grow / (slowness_ * h));
     }
@@ -352,16 +347,7 @@ LowOrderMethod build_method(const std::string& name, const IntegratorOptions& op
     if (name == "trapezoidal") return {1, 0, false, {}};
     if (name == "bdf2") return {2, 0, false, {}};
     if (name == "park") return {3, 0.5, false, {}};
-    if (name == "hht") {
-        if (!(options.alpha >= -1.0 / 3 && options.alpha <= 0))
-            throw std::invalid_argument("hht has no alpha = " + std::to_string(options.alpha) +
-                                        ": take a number from -1/3 (the most damping) to 0 (none)");
-        return {1, 0, true, build_hht(options.alpha)};
-    }
-    if (!(options.rho >= 0 && options.rho <= 1))
-        throw std::invalid_argument("generalized_alpha has no rho = " + std::to_string(options.rho) +
-                                    ": take a number from 0 (the most damping) to 1 (none)");
-    return {1, 0, true, build_generalized_alpha(options.rho)};
+    return {1, 0, true, build_newmark_formula(name, options)};
 }
 
 } // namespace

@@ -1,5 +1,7 @@
 #include "low_order_formulas.hpp"
 
+#include <stdexcept>
+
 namespace linkwork {
 
 MultistepFormula build_backward_differences(double share, double h, double h1, double h2) {
@@ -59,6 +61,19 @@ NewmarkFormula build_generalized_alpha(double rho) {
     f.gamma = 0.5 - f.offset();
     f.beta = 0.25 * (1 - f.offset()) * (1 - f.offset());
     return f;
+}
+
+NewmarkFormula build_newmark_formula(const std::string& name, const IntegratorOptions& options) {
+    if (name == "hht") {
+        if (!(options.alpha >= -1.0 / 3 && options.alpha <= 0))
+            throw std::invalid_argument("hht has no alpha = " + std::to_string(options.alpha) +
+                                        ": take a number from -1/3 (the most damping) to 0 (none)");
+        return build_hht(options.alpha);
+    }
+    if (!(options.rho >= 0 && options.rho <= 1))
+        throw std::invalid_argument("generalized_alpha has no rho = " + std::to_string(options.rho) +
+                                    ": take a number from 0 (the most damping) to 1 (none)");
+    return build_generalized_alpha(options.rho);
 }
 
 } // namespace linkwork

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "contract.hpp"
+
 namespace linkwork {
 
 // A combination sum_k past_k x_{n-k} + rate x'_n of what is known, and the distance to the exact solution,
@@ -66,5 +68,8 @@ NewmarkFormula build_hht(double alpha);
 // From the factor by which the highest frequencies shrink in a step, 0 to 1:
 // alpha_m = (2 rho - 1) / (rho + 1), alpha_f = rho / (rho + 1), gamma = 1/2 - offset, beta = (1 - offset)^2 / 4
 NewmarkFormula build_generalized_alpha(double rho);
+
+// name: "hht" with options.alpha, or "generalized_alpha" with options.rho; std::invalid_argument outside their bounds.
+NewmarkFormula build_newmark_formula(const std::string& name, const IntegratorOptions& options);
 
 } // namespace linkwork

@@ -149,6 +149,13 @@ Status Linearization::prepare_half(Implicit& ode, double t, const double* x, dou
     return finish(ode.second_order()->factor_half(c_a, c_v), c_a);
 }
 
+Status Linearization::prepare_descriptor(Implicit& ode, double t, const double* x, double c_a, double c_v,
+                                         double turn) {
+    const Status status = linearize(ode, t, x);
+    if (status != Status::success || is_factored(c_a)) return status;
+    return finish(ode.descriptor()->factor_descriptor(c_a, c_v, turn), c_a);
+}
+
 double PredictiveControl::calc_step(double h, double error, double safety) {
     h_ = std::abs(h);
     error_ = error;

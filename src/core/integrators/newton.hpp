@@ -114,6 +114,8 @@ public:
     Status prepare(Implicit& ode, double t, const double* x, double c, const std::complex<double>* partner = nullptr);
     // The same for c_a I - c_v J2 - J1 of the halves of x.
     Status prepare_half(Implicit& ode, double t, const double* x, double c_a, double c_v);
+    // The same for [c_a M - c_v C - K, J^T; J, 0] of the equations as they stand.
+    Status prepare_descriptor(Implicit& ode, double t, const double* x, double c_a, double c_v, double turn);
 
     IntegratorFacts facts; // of the method that owns this
 
