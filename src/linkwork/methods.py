@@ -81,13 +81,21 @@ LINEAR = {
     "augmented_sparse": "sparse LU of the whole system",
     "augmented_dense": "dense factorization of the whole system",
 }
+CONSTRAINT_TOLERANCE = (
+    "violation (m, rad, m/s, rad/s) up to which accepted steps are left as they are (every one is projected)"
+)
 OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
     "partitioning": {
         "repartition_growth": "growth of the grip of the independent coordinates that asks for a new partition (1.25)",
         "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
     },
+    "projection": {
+        "constraint_tolerance": CONSTRAINT_TOLERANCE,
+        "project_error": "dopri5, dop853: errors of steps are measured along the constraints only (False)",
+    },
     "index2": {
         "project": "whether accepted steps are brought back onto the constraints (True)",
+        "constraint_tolerance": CONSTRAINT_TOLERANCE,
         "formalism": "'residual': M v' = f - J^T lambda, or 'explicit': v' = M^-1 (f - J^T lambda) ('residual')",
     },
     "ggl": {
@@ -120,7 +128,7 @@ KRYLOV_OPTIONS = {  # of solver = "krylov"
 FORCING = "error of the solutions of solver 'krylov', as a part of what ends the outer iteration (0.05)"
 GROUPED = "differences of solver 'newton_fd': bodies that share no element are moved together (True)"
 KEEP_JACOBIAN = "the part of the iteration matrix that does not depend on the step outlives its changes (True)"
-SWITCHES = ("project", "grouped", "keep_jacobian")
+SWITCHES = ("project", "project_error", "grouped", "keep_jacobian")
 FORMALISMS = ("residual", "explicit")
 PRECONDITIONERS = ("none", "block", "kept")
 INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing", "keep_jacobian")

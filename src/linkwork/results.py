@@ -45,6 +45,7 @@ class Statistics:
     repartitions: int = 0
     rank_changes: int = 0
     position_iterations: int = 0
+    projections: int = 0  # accepted steps that were brought back onto the constraints
     constraint_jacobians: int = 0  # of half-explicit stages
     difference_sweeps: int = 0  # over all elements, for Jacobians by differences
     condition: float = 0.0

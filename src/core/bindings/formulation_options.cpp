@@ -16,6 +16,8 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     get("dense_limit", o.dense_limit);
     get("half_explicit", o.half_explicit);
     get("project", o.project);
+    get("constraint_tolerance", o.constraint_tolerance);
+    get("project_error", o.project_error);
     get("grouped", o.grouped);
     get("formalism", o.formalism);
     get("baumgarte_alpha", o.baumgarte_alpha);
@@ -39,6 +41,7 @@ nb::dict to_dict(const FormulationFacts& f) {
     statistics["krylov_vectors"] = f.krylov_vectors;
     statistics["position_iterations"] = f.position_iterations;
     statistics["difference_sweeps"] = f.difference_sweeps;
+    statistics["projections"] = f.projections;
     statistics["constraint_jacobians"] = f.constraint_jacobians;
     statistics["condition"] = f.condition;
     statistics["closest_pivot"] = f.closest_pivot;

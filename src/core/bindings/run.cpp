@@ -137,9 +137,11 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     check_size(q, tables.nq, "q");
     check_size(v, tables.nv, "v");
     check_size(memory, tables.memory_size, "memory");
-    auto formulation = build_formulation(formulation_name, tables, read_formulation_options(formulation_options));
-    std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
     const DriverOptions options = read_driver_options(driver_options);
+    FormulationOptions chosen = read_formulation_options(formulation_options);
+    chosen.refuse = options.fixed_step == 0; // fixed steps are taken whatever they are worth
+    auto formulation = build_formulation(formulation_name, tables, chosen);
+    std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
     const IntegratorChoice choice{integrator_name, rtol, atol_position, atol_velocity,
                                   read_integrator_options(driver_options)};
     PythonHooks python{hooks, tables.nq, tables.nv};

@@ -142,6 +142,7 @@ enum class Change { none, small, chart }; // what `correct` did: nothing; moved 
 struct FormulationFacts {
     long evaluations = 0, linearizations = 0, factorizations = 0, linear_solves = 0, repartitions = 0, rank_changes = 0;
     long position_iterations = 0;
+    long projections = 0;             // accepted steps brought back onto the constraints
     long constraint_jacobians = 0;    // of half-explicit stages: evaluations of J
     long krylov_vectors = 0;          // products with J that solver = "krylov" made
     long analyses = 0, fallbacks = 0; // elimination orders found, factorizations left to the pivoting fallback
@@ -179,6 +180,9 @@ struct FormulationOptions {
         30; // degrees of freedom up to which iteration matrices are dense and reduced; beyond: descriptor form
     bool half_explicit = false;         // index2: the integrator is a half-explicit one
     bool project = true;                // index2: accepted steps are brought back onto the constraints
+    double constraint_tolerance = 0;    // projection, index2: violations up to which accepted steps are left alone
+    bool project_error = false;         // projection: errors are measured along the constraints
+    bool refuse = true;                 // and steps of extreme violations are refused
     bool grouped = true;                // slopes by differences: bodies that share no element move together
     std::string formalism = "residual"; // index2, ggl: M v' = ..., or "explicit": v' = M^-1 (...)
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0

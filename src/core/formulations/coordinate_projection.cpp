@@ -2,8 +2,44 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace linkwork {
+
+CoordinateProjection::CoordinateProjection(Accelerations& engine, const FormulationOptions& options)
+    : tables(engine.tables), engine(engine), tolerance(options.position_tolerance),
+      bearable(options.constraint_tolerance),
+      extreme(bearable > 0 && options.refuse ? std::max(2 * bearable, std::sqrt(bearable))
+                                             : std::numeric_limits<double>::infinity()),
+      d(tables.nv), y(tables.rows_count) {}
+
+Status CoordinateProjection::restore(double t, double* q, double* v, Change& change) {
+    if (bearable > 0) {
+        const double violation = calc_violation(t, q, v);
+        if (violation <= bearable) return Status::success;
+        if (!(violation <= extreme)) return Status::position_lost;
+    }
+    const Status status = project_position(t, q, change);
+    if (status != Status::success) return status;
+    project_velocity(t, v, change);
+    if (change != Change::none) ++engine.facts.projections;
+    return status;
+}
+
+// The largest of |Phi| and of |J v + Phi_t| times one second, of the active rows.
+double CoordinateProjection::calc_violation(double t, const double* q, const double* v) {
+    set_position(tables, q, engine.w);
+    calc_constraints(tables, t, engine.w);
+    calc_velocity_target(tables, t, engine.w);
+    std::fill(y.begin(), y.end(), 0.0);
+    add_jacobian_times(tables, engine.w.jacobian.data(), v, y.data());
+    double largest = 0;
+    for (int i = 0; i < tables.rows_count; ++i) {
+        const double here = std::max(std::abs(engine.w.phi[i]), std::abs(y[i] - engine.w.target[i]));
+        largest = std::max(largest, engine.w.active[i] * here);
+    }
+    return largest;
+}
 
 // Simplified Newton with the factorization of the accepted state: J d = -Phi, d shortest in the metric M.
 Status CoordinateProjection::project_position(double t, double* q, Change& change) {

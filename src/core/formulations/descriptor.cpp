@@ -24,8 +24,8 @@ public:
     DescriptorFormulation(const Tables& tables, const FormulationOptions& options, bool feedback, bool project,
                           bool with_stages)
         : tables(tables), engine(tables, options), alpha(feedback ? options.baumgarte_alpha : 0),
-          beta(feedback ? options.baumgarte_beta : 0), project(project), projection(engine, options.position_tolerance),
-          kept(size()) {
+          beta(feedback ? options.baumgarte_beta : 0), project(project), along(options.project_error),
+          projection(engine, options), kept(size()), displacement(tables.nv) {
         if (with_stages) stages = std::make_unique<HalfExplicitStages>(engine);
     }
 
@@ -90,9 +90,8 @@ public:
         Status status = evaluate(t, x);
         if (status != Status::success) return status;
         if (project) {
-            status = projection.project_position(t, x, change);
+            status = projection.restore(t, x, x + tables.nq, change);
             if (status != Status::success) return status;
-            projection.project_velocity(t, x + tables.nq, change);
             // the accelerations of the uncorrected state serve half-explicit steps for the corrected one: they are off
             // by the size of the correction, far less than the stages of a step
             if (change != Change::none && stages) keep(t, x);
@@ -108,7 +107,12 @@ public:
     // Half-explicit stages find multipliers that are a little off; the velocities of a step, which meet their
     // constraints, do not show it, while differences of stages do.
     void project_error(double* error) override {
-        if (stages) projection.project_direction(error + tables.nq);
+        if (along) {
+            calc_displacement(tables, kept.data(), error, displacement.data());
+            projection.project_direction(displacement.data());
+            calc_position_rate(tables, kept.data(), displacement.data(), error);
+        }
+        if (along || stages) projection.project_direction(error + tables.nq);
     }
 
     void fill_kinds(int* kinds) const override {
@@ -136,9 +140,9 @@ private:
     const Tables& tables;
     Accelerations engine;
     double alpha, beta;
-    bool project;
+    bool project, along;
     CoordinateProjection projection;
-    std::vector<double> kept;
+    std::vector<double> kept, displacement;
     double kept_time = std::nan("");
     ImplicitSolver implicit;
     std::unique_ptr<HalfExplicitStages> stages; // of index2

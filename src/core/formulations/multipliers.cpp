@@ -31,9 +31,8 @@ class MultiplierFormulation final : public Formulation {
 public:
     MultiplierFormulation(const Tables& tables, const FormulationOptions& options, bool stabilized)
         : tables(tables), stabilized(stabilized), project(!stabilized && options.project),
-          explicit_form(options.formalism == "explicit"), engine(tables, options),
-          projection(engine, options.position_tolerance), matrix(tables, options, stabilized, units),
-          kept(tables.nq + tables.nv), u(tables.nv), y(tables.rows_count) {
+          explicit_form(options.formalism == "explicit"), engine(tables, options), projection(engine, options),
+          matrix(tables, options, stabilized, units), kept(tables.nq + tables.nv), u(tables.nv), y(tables.rows_count) {
         units.lambda.assign(tables.rows_count, 1.0);
         units.mu = units.lambda;
     }
@@ -118,9 +117,8 @@ public:
         normalize(x, change);
         Status status = evaluate(t, x);
         if (status == Status::success && project) {
-            status = projection.project_position(t, x, change);
+            status = projection.restore(t, x, x + tables.nq, change);
             if (status != Status::success) return status;
-            projection.project_velocity(t, x + tables.nq, change);
             if (change != Change::none) status = evaluate(t, x);
         }
         if (status != Status::success) return status;

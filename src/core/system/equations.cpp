@@ -278,4 +278,15 @@ void move(const Tables& tables, const double* d, double* q) {
     }
 }
 
+void calc_displacement(const Tables& tables, const double* q, const double* change, double* d) {
+    for (const Body& body : tables.bodies) {
+        const double* c = change + body.q;
+        double* u = d + body.v;
+        std::copy_n(c, body.kind == body_rigid ? 3 : body.nv, u);
+        if (body.kind != body_rigid) continue;
+        const Vec turn = calc_spin(q + body.q + 3, c + 3);
+        u[3] = turn.x, u[4] = turn.y, u[5] = turn.z;
+    }
+}
+
 } // namespace linkwork

@@ -49,6 +49,8 @@ inline double calc_mass_entry(const Body& body, int i, int j) {
 // rate = N(q) v for all bodies; q moved by the displacement d (in velocity coordinates), Euler parameters renormalized
 void calc_position_rate(const Tables& tables, const double* q, const double* v, double* rate);
 void move(const Tables& tables, const double* d, double* q);
+// the displacement d (in velocity coordinates) with N(q) d = change, up to changes of the length of Euler parameters
+void calc_displacement(const Tables& tables, const double* q, const double* change, double* d);
 
 // Angles and curve parameters at the current pose, on the branch nearest to the old memory.
 void update_memory(const Tables& tables, Workspace& w);
