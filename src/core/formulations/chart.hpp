@@ -125,6 +125,7 @@ public:
     FormulationFacts facts() const final {
         FormulationFacts all = engine.calc_facts(chart_solver());
         all.krylov_vectors = implicit.vectors();
+        if (descriptor) all.analyses += descriptor->analyses();
         return all;
     }
     Workspace& workspace() final { return engine.w; }

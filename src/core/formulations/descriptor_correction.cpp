@@ -61,6 +61,7 @@ template <class Scalar> bool DescriptorCorrection::factor(System<Scalar>& system
 
 bool DescriptorCorrection::factor(double c_a, double c_v, double turn) { return factor(real, c_a, c_v, turn); }
 bool DescriptorCorrection::factor(std::complex<double> c_a, std::complex<double> c_v) {
+    complex.matrix.take_order(real.matrix);
     return factor(complex, c_a, c_v, 0.0);
 }
 

@@ -45,6 +45,8 @@ public:
     // r := (d, mu) with [c_a M - c_v C - K, J^T; J, 0] (d, mu) = r; dropped rows are left out, their mu is 0
     void solve_whole(double* r);
 
+    int analyses() const { return real.matrix.analyses() + complex.matrix.analyses(); }
+
 private:
     template <class Scalar> struct System {
         SparseSystem<Scalar> matrix;

@@ -45,7 +45,10 @@ public:
     // K, C, J and (J v)_q at the pose, twist, Jacobian and lambda of the workspace, p of q, w of u.
     Status calc(double t, const double* q, const double* u, Workspace& w);
     bool factor(double c) { return factor(real, c); }
-    bool factor(std::complex<double> c) { return factor(complex, c); }
+    bool factor(std::complex<double> c) {
+        complex.matrix.take_order(real.matrix);
+        return factor(complex, c);
+    }
     // r := (c B - f_x)^-1 r, r ordered as x
     void solve(double* r) { solve(real, r); }
     void solve(std::complex<double>* r) { solve(complex, r); }
@@ -53,6 +56,7 @@ public:
     void fill_jacobian(double* out) const;
     // Sweeps over all elements that differences have taken.
     long sweeps() const { return sweeps_; }
+    int analyses() const { return real.matrix.analyses() + complex.matrix.analyses(); }
 
 private:
     template <class Scalar> struct System {

@@ -145,6 +145,7 @@ public:
     FormulationFacts facts() const override {
         FormulationFacts all = engine.calc_facts();
         all.difference_sweeps = matrix.sweeps();
+        all.analyses += matrix.analyses();
         return all;
     }
     Workspace& workspace() override { return engine.w; }

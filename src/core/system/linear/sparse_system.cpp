@@ -1,7 +1,9 @@
 #include "sparse_system.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <map>
 #include <set>
 
@@ -12,6 +14,19 @@ namespace {
 constexpr double threshold = 0.1;       // of pivots, against the largest entry of their column
 constexpr double most_multiplier = 1e6; // beyond it the order is found again
 constexpr int columns_searched = 4;     // for each pivot, those with the fewest entries
+
+// a b and a -= b c, without the care that complex products of the language take of infinities
+using Complex = std::complex<double>;
+double multiply(double a, double b) { return a * b; }
+Complex multiply(const Complex& a, const Complex& b) {
+    return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
+}
+void subtract_product(double& a, double b, double c) { a -= b * c; }
+void subtract_product(Complex& a, const Complex& b, const Complex& c) {
+    a = {a.real() - b.real() * c.real() + b.imag() * c.imag(), a.imag() - b.real() * c.imag() - b.imag() * c.real()};
+}
+double calc_size(double a) { return std::abs(a); }
+double calc_size(const Complex& a) { return std::max(std::abs(a.real()), std::abs(a.imag())); }
 
 // What is left to eliminate, by rows and the rows of each column.
 template <class Scalar> struct Remainder {
@@ -57,6 +72,7 @@ template <class Scalar> struct Remainder {
 
 template <class Scalar> void SparseSystem<Scalar>::begin(int size) {
     next_ = 0;
+    late_.clear();
     if (analysed_)
         std::fill(values_.begin(), values_.end(), Scalar(0));
     else
@@ -65,31 +81,51 @@ template <class Scalar> void SparseSystem<Scalar>::begin(int size) {
 }
 
 template <class Scalar> void SparseSystem<Scalar>::find_pattern() {
-    std::vector<std::map<int, int>> place(size_);
-    for (const Entry& e : entries_) place[e.row].emplace(e.column, 0);
-    first_.assign(1, 0);
-    column_.clear();
-    for (auto& row : place) {
-        for (auto& [column, slot] : row) {
-            slot = static_cast<int>(column_.size());
-            column_.push_back(column);
-        }
-        first_.push_back(static_cast<int>(column_.size()));
-    }
-    values_.assign(column_.size(), Scalar(0));
-    slots_.clear();
+    places_.clear();
+    for (const Entry& e : entries_) places_.emplace_back(e.row, e.column);
+    std::sort(places_.begin(), places_.end());
+    places_.erase(std::unique(places_.begin(), places_.end()), places_.end());
+    place_.clear();
     for (const Entry& e : entries_) {
-        slots_.push_back(place[e.row].at(e.column));
-        values_[slots_.back()] += e.value;
+        const auto found = std::lower_bound(places_.begin(), places_.end(), std::pair{e.row, e.column});
+        place_.push_back(static_cast<int>(found - places_.begin()));
     }
+    slot_of_.assign(places_.size(), -1);
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+        if (entries_[i].value != Scalar(0)) late_.push_back({place_[i], entries_[i].value});
     entries_ = {};
+    first_.assign(size_ + 1, 0);
     scale_.assign(size_, 1.0);
     work_.assign(size_, Scalar(0));
     analysed_ = true;
 }
 
-// Eliminates with values, to find the order and the places that fill; entries that happen to be zero now keep theirs.
+// The pattern of before with its values, and what was zero until now. The order of pivots stays.
+template <class Scalar> void SparseSystem<Scalar>::widen_pattern() {
+    ++analyses_;
+    std::vector<Scalar> values(places_.size(), Scalar(0));
+    for (std::size_t p = 0; p < places_.size(); ++p)
+        if (slot_of_[p] >= 0) values[p] = values_[slot_of_[p]];
+    for (const Late& late : late_) values[late.place] += late.value, slot_of_[late.place] = 0;
+    late_.clear();
+    first_.assign(size_ + 1, 0);
+    column_.clear(), values_.clear();
+    for (std::size_t p = 0; p < places_.size(); ++p) {
+        if (slot_of_[p] < 0) continue;
+        slot_of_[p] = static_cast<int>(column_.size());
+        column_.push_back(places_[p].second);
+        values_.push_back(values[p]);
+        first_[places_[p].first + 1] = static_cast<int>(column_.size());
+    }
+    for (int i = 0; i < size_; ++i) first_[i + 1] = std::max(first_[i + 1], first_[i]);
+    slots_.clear();
+    for (const int p : place_) slots_.push_back(slot_of_[p]);
+    taken_ = taken_ || ordered_;
+}
+
+// Eliminates with values, to find the order.
 template <class Scalar> bool SparseSystem<Scalar>::find_order() {
+    ++analyses_;
     Remainder<Scalar> left;
     left.rows.resize(size_), left.columns.resize(size_);
     for (int i = 0; i < size_; ++i)
@@ -99,64 +135,79 @@ template <class Scalar> bool SparseSystem<Scalar>::find_order() {
         }
     for (int j = 0; j < size_; ++j) left.shortest.insert({static_cast<int>(left.columns[j].size()), j});
 
-    std::vector<std::vector<int>> lower(size_), upper(size_); // by row of A: columns of A
     row_of_.clear(), column_of_.clear();
     for (int step = 0; step < size_; ++step) {
         int row = -1, column = -1;
         if (!left.find_pivot(row, column)) return false;
         row_of_.push_back(row), column_of_.push_back(column);
         const Scalar pivot = left.rows[row].at(column);
-        for (const auto& [j, value] : left.rows[row]) {
-            if (j != column) upper[row].push_back(j);
-            left.take(row, j);
-        }
+        for (const auto& [j, value] : left.rows[row]) left.take(row, j);
         const std::set<int> below = left.columns[column];
         for (const int i : below) {
             const Scalar factor = left.rows[i].at(column) / pivot;
-            lower[i].push_back(column);
             left.rows[i].erase(column);
-            for (const int j : upper[row]) {
+            for (const auto& [j, value] : left.rows[row]) {
+                if (j == column) continue;
                 const auto [found, is_new] = left.rows[i].try_emplace(j, Scalar(0));
-                found->second -= factor * left.rows[row].at(j);
+                found->second -= factor * value;
                 if (is_new) left.put(i, j);
             }
         }
         left.shortest.erase({static_cast<int>(left.columns[column].size()), column});
         left.columns[column].clear();
     }
+    return true;
+}
 
+// The places that fill, by the order alone: entries that happen to be zero now keep theirs. One bit per column.
+template <class Scalar> void SparseSystem<Scalar>::fill_order() {
+    const std::size_t words = (static_cast<std::size_t>(size_) + 63) / 64;
+    std::vector<std::uint64_t> row(words);
+    const auto put = [&](int j) { row[static_cast<std::size_t>(j) / 64] |= std::uint64_t{1} << (j % 64); };
     position_.assign(size_, 0);
     for (int k = 0; k < size_; ++k) position_[column_of_[k]] = k;
     begin_.clear(), diagonal_.clear(), columns_.clear();
     for (int k = 0; k < size_; ++k) {
-        const int row = row_of_[k];
-        for (auto* part : {&lower[row], &upper[row]}) {
-            for (int& j : *part) j = position_[j];
-            std::sort(part->begin(), part->end());
-        }
         begin_.push_back(static_cast<int>(columns_.size()));
-        columns_.insert(columns_.end(), lower[row].begin(), lower[row].end());
-        diagonal_.push_back(static_cast<int>(columns_.size()));
-        columns_.insert(columns_.end(), upper[row].begin(), upper[row].end());
+        diagonal_.push_back(-1);
+        for (int n = first_[row_of_[k]]; n < first_[row_of_[k] + 1]; ++n) put(position_[column_[n]]);
+        put(k);
+        for (std::size_t word = 0; word < words; ++word)
+            while (row[word] != 0) { // ascending: what an earlier pivot adds comes after it
+                const int j = static_cast<int>(64 * word) + std::countr_zero(row[word]);
+                row[word] &= row[word] - 1;
+                if (j == k) {
+                    diagonal_[k] = static_cast<int>(columns_.size());
+                    continue;
+                }
+                columns_.push_back(j);
+                if (j > k) continue;
+                for (int n = diagonal_[j]; n < begin_[j + 1]; ++n) put(columns_[n]);
+            }
     }
     begin_.push_back(static_cast<int>(columns_.size()));
     numbers_.assign(columns_.size(), Scalar(0));
     inverse_.assign(size_, Scalar(0));
-    return true;
+    ordered_ = true;
+    taken_ = false;
 }
 
 template <class Scalar> bool SparseSystem<Scalar>::factor() {
     if (!analysed_) find_pattern();
+    if (!late_.empty()) widen_pattern();
     for (int i = 0; i < size_; ++i) {
         double largest = 0;
-        for (int k = first_[i]; k < first_[i + 1]; ++k) largest = std::max(largest, std::abs(values_[k]));
+        for (int k = first_[i]; k < first_[i + 1]; ++k) largest = std::max(largest, calc_size(values_[k]));
         if (!(largest > 0) || !std::isfinite(largest)) return false;
         scale_[i] = 1 / largest;
     }
     double largest = 0;
+    if (taken_) fill_order();
     if (ordered_ && eliminate(largest) && largest < most_multiplier) return true;
-    ordered_ = find_order();
-    return ordered_ && eliminate(largest);
+    ordered_ = false;
+    if (!find_order()) return false;
+    fill_order();
+    return eliminate(largest);
 }
 
 // Row by row: w = row of A, less the multiples of earlier rows of U that its entries left of the pivot ask for.
@@ -170,14 +221,14 @@ template <class Scalar> bool SparseSystem<Scalar>::eliminate(double& largest) {
         for (int n = first_[row]; n < first_[row + 1]; ++n) w[position_[column_[n]]] = scale_[row] * values_[n];
         for (int n = begin_[k]; n < diagonal_[k]; ++n) {
             const int j = columns_[n];
-            const Scalar factor = w[j] * inverse_[j];
+            const Scalar factor = multiply(w[j], inverse_[j]);
             numbers_[n] = factor;
             if (factor == Scalar(0)) continue;
-            largest = std::max(largest, std::abs(factor));
-            for (int u = diagonal_[j]; u < begin_[j + 1]; ++u) w[columns_[u]] -= factor * numbers_[u];
+            largest = std::max(largest, calc_size(factor));
+            for (int u = diagonal_[j]; u < begin_[j + 1]; ++u) subtract_product(w[columns_[u]], factor, numbers_[u]);
         }
         for (int n = diagonal_[k]; n < begin_[k + 1]; ++n) numbers_[n] = w[columns_[n]];
-        const double pivot = std::abs(w[k]);
+        const double pivot = calc_size(w[k]);
         if (!(pivot > 0) || !std::isfinite(pivot)) return false;
         inverse_[k] = Scalar(1) / w[k];
     }
@@ -189,13 +240,13 @@ template <class Scalar> void SparseSystem<Scalar>::solve(Scalar* r) {
     for (int k = 0; k < size_; ++k) {
         const int row = row_of_[k];
         Scalar sum = scale_[row] * r[row];
-        for (int n = begin_[k]; n < diagonal_[k]; ++n) sum -= numbers_[n] * w[columns_[n]];
+        for (int n = begin_[k]; n < diagonal_[k]; ++n) subtract_product(sum, numbers_[n], w[columns_[n]]);
         w[k] = sum;
     }
     for (int k = size_ - 1; k >= 0; --k) {
         Scalar sum = w[k];
-        for (int n = diagonal_[k]; n < begin_[k + 1]; ++n) sum -= numbers_[n] * w[columns_[n]];
-        w[k] = sum * inverse_[k];
+        for (int n = diagonal_[k]; n < begin_[k + 1]; ++n) subtract_product(sum, numbers_[n], w[columns_[n]]);
+        w[k] = multiply(sum, inverse_[k]);
     }
     for (int k = 0; k < size_; ++k) r[column_of_[k]] = w[k];
 }
