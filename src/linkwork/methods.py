@@ -257,7 +257,7 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
     own |= {damping[0]: damping[3]} if damping else {}
     own |= KRYLOV_OPTIONS if solver == "krylov" else {}
     own |= {"forcing": FORCING} if solver == "krylov" and integrator in LOW_ORDER else {}
-    own |= {"grouped": GROUPED} if solver == "newton_fd" and integrator in IMPLICIT else {}
+    own |= {"grouped": GROUPED} if solver == "newton_fd" else {}
     own |= {"keep_jacobian": KEEP_JACOBIAN} if integrator in KEEPING else {}
     known = {**COMMON_OPTIONS, **OPTIONS.get(formulation, {}), **own}
     for key, value in options.items():

@@ -109,11 +109,18 @@ nb::dict time_newton(System& s, const std::string& name, const nb::dict& options
                      const Array& v, const Array& memory, double c, int repeats) {
     auto formulation = build_formulation(name, s.tables, read_formulation_options(options));
     std::copy_n(memory.data(), s.tables.memory_size, formulation->workspace().memory.begin());
-    std::vector<double> x(2 * (s.tables.nq + s.tables.nv));
+    std::vector<double> x(calc_most_entries(s.tables));
     if (formulation->start(t, q.data(), v.data(), x.data()) != Status::success)
         throw nb::value_error("singular position");
     std::vector<double> r(formulation->size(), 1.0);
+    // two states in turn, since what was evaluated last is kept
+    std::vector<double> near(x), rate(formulation->size());
+    for (double& e : near) e += 1e-7;
     nb::dict out;
+    out["evaluation"] = 0.5 * calc_time(repeats, [&] {
+                            formulation->calc_rate(t, near.data(), rate.data());
+                            formulation->calc_rate(t, x.data(), rate.data());
+                        });
     out["linearization"] = calc_time(repeats, [&] { formulation->calc_linearization(t, x.data()); });
     out["factor"] = calc_time(repeats, [&] { formulation->factor(c); });
     out["solve"] = calc_time(repeats, [&] {
@@ -130,7 +137,7 @@ void bind_bench(nb::module_& m) {
     m.def("time_linear", &time_linear, "system"_a, "t"_a, "q"_a, "v"_a, "memory"_a, "linear"_a, "repeats"_a = 1000,
           "Seconds per assembly, factorization, solve and all of them, with the solver's facts.");
     m.def("time_newton", &time_newton, "system"_a, "formulation"_a, "options"_a, "t"_a, "q"_a, "v"_a, "memory"_a, "c"_a,
-          "repeats"_a = 100, "Seconds per linearization, factorization and solution of c I - J.");
+          "repeats"_a = 100, "Seconds per evaluation of f, linearization, factorization and solution of c B - J.");
     m.def("time_reduced", &time_reduced_system, "system"_a, "t"_a, "q"_a, "memory"_a, "renumber"_a, "repeats"_a = 1000,
           "Seconds per solution of the reduced system by four methods, and what its numbering is worth.");
 }

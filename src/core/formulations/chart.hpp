@@ -18,8 +18,8 @@ class ChartFormulation : public Formulation, public SecondOrder, protected Chart
 public:
     ChartFormulation(const Tables& tables, const FormulationOptions& options)
         : tables(tables), options(options), engine(tables, options), q(tables.nq), v(tables.nv), rate(tables.nq),
-          reduced(tables), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv), displacement(tables.nv),
-          tangent(tables.nv) {}
+          reduced(tables, options), q_accepted(tables.nq), v_accepted(tables.nv), a_accepted(tables.nv),
+          displacement(tables.nv), tangent(tables.nv) {}
 
     int size() const final { return 2 * count; }
 
@@ -50,7 +50,7 @@ public:
             Status status = evaluate(t, x);
             if (status == Status::success) status = settle(t, true);
             if (status != Status::success) return status;
-            if (!descriptor) descriptor = std::make_unique<DescriptorCorrection>(tables);
+            if (!descriptor) descriptor = std::make_unique<DescriptorCorrection>(tables, options);
             return descriptor->calc(t, engine);
         }
         Status status = evaluate(t, x);
@@ -60,6 +60,7 @@ public:
             status = reduced.calc(t, *this, engine, count, implicit.J1, implicit.J2);
         }
         if (status == Status::success && !implicit.is_analytic()) status = implicit.calc_differences(*this, t, x);
+        if (differs_whole()) engine.facts.difference_sweeps += size() + 1;
         return status;
     }
     // Always the exact one, for codes that solve by themselves.
@@ -152,16 +153,24 @@ protected:
 
     // Large systems are corrected in descriptor form where the chart can move bodies one tangent at a time.
     bool in_descriptor_form() const {
-        return count > options.dense_limit && options.solver == "newton" && has_single_tangents();
+        const bool by_slopes = options.solver == "newton" || (options.solver == "newton_fd" && options.grouped);
+        return count > options.dense_limit && by_slopes && has_single_tangents();
     }
     virtual bool has_single_tangents() const { return false; }
     // H y, the displacement of bodies that belongs to chart coordinates y; and the way back
     virtual void calc_tangent(const double* y, double* d) { static_cast<void>(y), static_cast<void>(d); }
     virtual void calc_chart_part(const double* d, double* y) { static_cast<void>(d), static_cast<void>(y); }
 
+    // newton_fd by differences of the whole f, one per entry of x
+    bool differs_whole() const { return options.solver == "newton_fd" && !options.grouped; }
+
     void resize_implicit() {
         // in descriptor form the dense matrices are not needed, and not paid for
-        if (implicit_count != count && !in_descriptor_form()) implicit.resize(size(), true, options);
+        if (implicit_count != count && !in_descriptor_form()) {
+            FormulationOptions own = options;
+            if (options.solver == "newton_fd" && options.grouped) own.solver = "newton"; // differences are the slopes'
+            implicit.resize(size(), true, own);
+        }
         implicit_count = count;
     }
     template <class Scalar> Status factor_by(Scalar c, Scalar& kept) {

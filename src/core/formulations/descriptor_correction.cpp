@@ -5,13 +5,8 @@
 namespace linkwork {
 
 Status DescriptorCorrection::calc(double t, Accelerations& engine) {
-    if (grouped) {
-        grouped->calc(tables, t, engine.w, slopes);
-        engine.facts.difference_sweeps += grouped->evaluations();
-    } else {
-        slopes.calc(tables, t, engine.w);
-    }
-    if (engine.w.user_failed) return Status::user_error;
+    const Status status = chosen.calc(t, engine);
+    if (status != Status::success) return status;
     jacobian = engine.w.jacobian;
     active = engine.w.active;
     spin.resize(3 * tables.bodies.size());
@@ -19,7 +14,7 @@ Status DescriptorCorrection::calc(double t, Accelerations& engine) {
         const Vec& w = engine.w.twist[i].w;
         spin[3 * i] = w.x, spin[3 * i + 1] = w.y, spin[3 * i + 2] = w.z;
     }
-    return Status::success;
+    return status;
 }
 
 namespace {

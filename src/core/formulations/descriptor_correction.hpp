@@ -16,22 +16,18 @@
 #pragma once
 
 #include <complex>
-#include <memory>
 #include <vector>
 
-#include "../system/grouped_slopes.hpp"
 #include "../system/linear/sparse_blocks.hpp"
-#include "../system/slopes.hpp"
 #include "accelerations.hpp"
+#include "chosen_slopes.hpp"
 
 namespace linkwork {
 
 class DescriptorCorrection {
 public:
-    // differences: K and C by grouped differences instead of derivatives
-    explicit DescriptorCorrection(const Tables& tables, bool differences = false) : tables(tables), slopes(tables) {
-        if (differences) grouped = std::make_unique<GroupedSlopes>(tables);
-    }
+    DescriptorCorrection(const Tables& tables, const FormulationOptions& options)
+        : tables(tables), chosen(tables, options) {}
 
     // K, C and J at the state of the engine's workspace; kept until called again.
     Status calc(double t, Accelerations& engine);
@@ -58,8 +54,8 @@ private:
     void solve(System<Scalar>& system, const Scalar* tangent, const Scalar* tangent_1, Scalar* d);
 
     const Tables& tables;
-    Slopes slopes;
-    std::unique_ptr<GroupedSlopes> grouped;
+    ChosenSlopes chosen;
+    const Slopes& slopes = chosen.slopes;
     std::vector<double> jacobian, active;
     std::vector<double> spin; // of the bodies that rotate, three each
     System<double> real;

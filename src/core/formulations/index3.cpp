@@ -28,8 +28,8 @@ class IndexThree final : public Formulation, public Descriptor {
 public:
     IndexThree(const Tables& tables, const FormulationOptions& options)
         : tables(tables), nq(tables.nq), nv(tables.nv), rows(tables.rows_count), engine(tables, options),
-          correction(tables, options.solver == "newton_fd"), q(nq), q_ahead(nq), turned(nv), v_ahead(nv), a(nv),
-          jerk(rows), kept(size()), factored_q(nq, std::nan("")) {}
+          correction(tables, options), q(nq), q_ahead(nq), turned(nv), v_ahead(nv), a(nv), jerk(rows), kept(size()),
+          factored_q(nq, std::nan("")) {}
 
     // --- Formulation -------------------------------------------------------------------------------------------------
     int size() const override { return nq + nv + rows; }

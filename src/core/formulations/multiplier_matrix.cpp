@@ -9,23 +9,16 @@ namespace linkwork {
 MultiplierMatrix::MultiplierMatrix(const Tables& tables, const FormulationOptions& options, bool stabilized,
                                    const MultiplierUnits& units)
     : tables(tables), units(units), stabilized(stabilized), explicit_form(options.formalism == "explicit"),
-      slopes(tables), spin(tables.nv) {
-    if (options.solver == "newton_fd") differences = std::make_unique<GroupedSlopes>(tables, options.grouped);
-}
+      chosen(tables, options), spin(tables.nv) {}
 
-Status MultiplierMatrix::calc(double t, const double* q, const double* u, Workspace& w) {
-    if (differences) {
-        differences->calc(tables, t, w, slopes);
-        sweeps_ += differences->evaluations();
-    } else {
-        slopes.calc(tables, t, w);
-    }
-    if (w.user_failed) return Status::user_error;
-    jacobian = w.jacobian;
-    active = w.active;
+Status MultiplierMatrix::calc(double t, const double* q, const double* u, Accelerations& engine) {
+    const Status status = chosen.calc(t, engine);
+    if (status != Status::success) return status;
+    jacobian = engine.w.jacobian;
+    active = engine.w.active;
     parameters.assign(q, q + tables.nq);
     spin.assign(u, u + tables.nv);
-    return Status::success;
+    return status;
 }
 
 // Rows of c d: translations, and rotations of rigid bodies.

@@ -22,12 +22,10 @@
 #pragma once
 
 #include <complex>
-#include <memory>
 #include <vector>
 
-#include "../system/grouped_slopes.hpp"
 #include "../system/linear/sparse_blocks.hpp"
-#include "contract.hpp"
+#include "chosen_slopes.hpp"
 
 namespace linkwork {
 
@@ -42,8 +40,8 @@ public:
     MultiplierMatrix(const Tables& tables, const FormulationOptions& options, bool stabilized,
                      const MultiplierUnits& units);
 
-    // K, C, J and (J v)_q at the pose, twist, Jacobian and lambda of the workspace, p of q, w of u.
-    Status calc(double t, const double* q, const double* u, Workspace& w);
+    // K, C, J and (J v)_q at the pose, twist, Jacobian and lambda of the engine's workspace, p of q, w of u.
+    Status calc(double t, const double* q, const double* u, Accelerations& engine);
     bool factor(double c) { return factor(real, c); }
     bool factor(std::complex<double> c) {
         complex.matrix.take_order(real.matrix);
@@ -54,8 +52,6 @@ public:
     void solve(std::complex<double>* r) { solve(complex, r); }
     // f_x whole, row-major
     void fill_jacobian(double* out) const;
-    // Sweeps over all elements that differences have taken.
-    long sweeps() const { return sweeps_; }
     int analyses() const { return real.matrix.analyses() + complex.matrix.analyses(); }
 
 private:
@@ -75,12 +71,11 @@ private:
     const Tables& tables;
     const MultiplierUnits& units;
     const bool stabilized, explicit_form;
-    Slopes slopes;
-    std::unique_ptr<GroupedSlopes> differences; // of solver "newton_fd"
+    ChosenSlopes chosen;
+    const Slopes& slopes = chosen.slopes;
     std::vector<double> jacobian, active, parameters, spin;
     System<double> real;
     System<std::complex<double>> complex;
-    long sweeps_ = 0;
 };
 
 } // namespace linkwork

@@ -94,7 +94,7 @@ public:
     Status calc_linearization(double t, const double* x) override {
         ++engine.facts.linearizations;
         const Status status = open_state(t, x);
-        return status == Status::success ? matrix.calc(t, x, u.data(), engine.w) : status;
+        return status == Status::success ? matrix.calc(t, x, u.data(), engine) : status;
     }
     Status fill_jacobian(double* J) override {
         matrix.fill_jacobian(J);
@@ -144,7 +144,6 @@ public:
     }
     FormulationFacts facts() const override {
         FormulationFacts all = engine.calc_facts();
-        all.difference_sweeps = matrix.sweeps();
         all.analyses += matrix.analyses();
         return all;
     }

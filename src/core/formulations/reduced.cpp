@@ -34,9 +34,9 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
     rates.resize(static_cast<std::size_t>(n) * n);
     zero.assign(nv, 0.0);
 
-    slopes.calc(tables, t, engine.w);
-    if (engine.w.user_failed) return Status::user_error;
-    const Status status = chart.calc_tangents(d.data());
+    Status status = chosen.calc(t, engine);
+    if (status != Status::success) return status;
+    status = chart.calc_tangents(d.data());
     if (status != Status::success) return status;
     spread(d, n, nv, stride, wide_d);
 

@@ -12,8 +12,8 @@
 
 #include <vector>
 
-#include "../system/slopes.hpp"
 #include "accelerations.hpp"
+#include "chosen_slopes.hpp"
 #include "implicit_solver.hpp"
 
 namespace linkwork {
@@ -33,12 +33,13 @@ struct ChartMap {
 
 class ReducedJacobians {
 public:
-    explicit ReducedJacobians(const Tables& tables) : slopes(tables) {}
+    ReducedJacobians(const Tables& tables, const FormulationOptions& options) : chosen(tables, options) {}
     Status calc(double t, ChartMap& chart, Accelerations& engine, int n, ImplicitSolver::Matrix& J1,
                 ImplicitSolver::Matrix& J2);
 
 private:
-    Slopes slopes;
+    ChosenSlopes chosen;
+    const Slopes& slopes = chosen.slopes;
     // of all n unit displacements: vectors one after the other, and side by side in rows of whole registers for
     // products
     std::vector<double> d, u, b, y, rates, zero;

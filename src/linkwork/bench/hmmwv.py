@@ -67,11 +67,19 @@ def measure_size(start: Start) -> dict[str, Any]:
 
 
 def measure_jacobians(start: Start, repeats: int = 200) -> dict[str, float]:
-    """Time of one reduced Jacobian at an evaluated state in s, analytic and by differences."""
+    """Time of one reduced Jacobian at an evaluated state in s, analytic and by differences of the whole f."""
     figures = {}
     for name, solver in (("analytic", "newton"), ("differences", "newton_fd")):
         figures[name] = _core.time_newton(
-            start.compiled.system, "partitioning", {"solver": solver}, 0.0, start.q, start.v, start.memory, 1e4, repeats
+            start.compiled.system,
+            "partitioning",
+            {"solver": solver, "grouped": False},
+            0.0,
+            start.q,
+            start.v,
+            start.memory,
+            1e4,
+            repeats,
         )["linearization"]
     return figures
 
