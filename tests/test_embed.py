@@ -15,9 +15,8 @@ from linkwork.embed import EvaluationError, StateSpace, StepFailed, find_first_s
 from linkwork.hooks import State
 from linkwork.simulate import InputError
 
-CVODE = pytest.param(
-    "cvode", marks=pytest.mark.skipif(importlib.util.find_spec("sksundae") is None, reason="needs scikit-sundae")
-)
+NEEDS_SUNDIALS = pytest.mark.skipif(importlib.util.find_spec("sksundae") is None, reason="needs scikit-sundae")
+CVODE = pytest.param("cvode", marks=NEEDS_SUNDIALS)
 CODES = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", CVODE)
 FORMULATIONS = ("partitioning", "tangent_plane")
 # errors at the end of a run in units of the tolerance: those of multistep formulas add up over the steps, native or not
@@ -200,6 +199,63 @@ def test_a_code_reproduces_the_native_result(case, code: str, formulation: str) 
         assert s.evaluations > 0 and (s.jacobians > 0 or code == "scipy:LSODA"), (
             "LSODA may stay with its Adams formulas"
         )
+
+
+DAE = ("index2/ida", "ggl/ida", "index1/ida")
+
+
+@NEEDS_SUNDIALS
+@pytest.mark.parametrize("method", DAE)
+@pytest.mark.parametrize("case", MACHINES, ids=name_of)
+def test_ida_reproduces_the_native_result_with_the_multipliers_in_x(case, method: str) -> None:
+    tolerance = 1e-6
+    result = case.build().simulate(case.t_end, method=method, rtol=tolerance, atol=tolerance)
+    assert result.status.name == "success", result.status
+    reference = find_reference(case)
+    assert measure(result, reference) < 2000 * tolerance
+    size = 1 + np.abs(reference.lambda_[-1]).max()
+    assert np.abs(result.lambda_[-1] - reference.lambda_[-1]).max() < 1e-3 * size
+    limit = {"index2/ida": 1e-10, "ggl/ida": 10 * tolerance, "index1/ida": 1e-4}[method]
+    assert result.violations.largest[1] < limit
+    assert result.statistics.steps < 2000 and result.statistics.jacobians > 0
+
+
+class ImplicitEulerOfResiduals(ImplicitEuler):
+    """The same on B w' = f, for which the driver hands over B and the entries without a derivative."""
+
+    mass = algebraic = None
+
+    def step(self):
+        h = self.t_end - self.t if self.t_end - self.t < 1.001 * self.h else self.h
+        B = np.eye(len(self.w)) if self.mass is None else self.mass
+        old, t, w = (self.t, self.w), self.t + h, self.w.copy()
+        for _ in range(20):
+            change = np.linalg.solve(B / h - self.jac(t, w), self.fun(t, w) - B @ (w - old[1]) / h)
+            w = w + change
+            self.iterations += 1
+            if np.abs(change[~self.algebraic]).max() < 1e-12:
+                break
+        self.old, self.t, self.w = old, t, w
+        return old[0], t
+
+
+@pytest.mark.parametrize("formulation", ("index2", "ggl"))
+def test_a_code_of_ones_own_may_take_residuals(formulation: str) -> None:
+    model = lw.models.four_bar(form="spatial")
+    exact = model.simulate(0.2, rtol=1e-10, atol=1e-10)
+    errors = []
+    for h in (2e-3, 1e-3):
+        result = model.simulate(0.2, method=(formulation, ImplicitEulerOfResiduals(h)))
+        assert result.status.success
+        errors.append(np.abs(result.q[-1] - exact.q[-1]).max())
+    assert errors[0] == pytest.approx(2 * errors[1], rel=0.1), "backward Euler has order 1 in positions [arnold (5)]"
+
+
+def test_codes_for_ordinary_equations_are_refused_where_b_is_singular() -> None:
+    with pytest.raises(lw.MethodError, match="ImplicitEuler, which has no member 'mass'"):
+        lw.Method("ggl", ImplicitEuler)
+    with pytest.raises(lw.MethodError, match=r"'ggl' cannot be integrated by 'cvode'; its integrators: bdf, .*ida"):
+        lw.Method("ggl", "cvode")
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -13,14 +13,14 @@ import pytest
 
 import linkwork as lw
 from catalogue import MACHINES, Case, list_machines, name_of
-from linkwork.methods import LEGAL, LOW_ORDER, MULTIPLIERS
+from linkwork.methods import EMBEDDED, LEGAL, LOW_ORDER, MULTIPLIERS
 
 EXPLICIT = ("dopri5", "dop853", "adams")
 PAIRS = [
     f"{formulation}/{integrator}"
     for formulation, integrators in LEGAL.items()
     for integrator in integrators
-    if ":" not in integrator and integrator != "cvode"  # codes of others: test_embed.py
+    if integrator not in EMBEDDED  # codes of others: test_embed.py
 ]
 ODES = [formulation for formulation, integrators in LEGAL.items() if "dopri5" in integrators]
 FIRST_ORDER = "half_explicit_euler"  # too coarse for the tolerances of the others: test_half_explicit.py

@@ -22,8 +22,8 @@ P0 = {
 P1 = {"compile", "compile_forces"}
 P2 = {
     "departure", "embed", "embed_contract", "embed_cvode", "embed_driver", "embed_equations", "embed_events",
-    "embed_kinks", "embed_scipy", "hooks", "initial", "jacobian", "kinematics", "progress", "report", "run_warnings",
-    "simulate", "states",
+    "embed_ida", "embed_kinks", "embed_scipy", "hooks", "initial", "jacobian", "kinematics", "progress", "report",
+    "run_warnings", "simulate", "states",
 }  # fmt: skip
 P3 = {"results", "views", "channels"}
 LEVEL = {name: level for level, names in enumerate((P0, P1, P2, P3)) for name in names}

@@ -13,10 +13,11 @@ import pytest
 import linkwork as lw
 from catalogue import ELEMENTS, MACHINES, build_everything, list_machines, name_of
 from linkwork.errors import MethodError
-from linkwork.methods import LEGAL, MULTIPLIERS
+from linkwork.methods import EMBEDDED, LEGAL, MULTIPLIERS
 from test_reduced_jacobians import difference, open_state_space
 
-PAIRS = [f"{f}/{i}" for f in MULTIPLIERS for i in LEGAL["ggl"]]
+NATIVE = [integrator for integrator in LEGAL["ggl"] if integrator not in EMBEDDED]
+PAIRS = [f"{f}/{i}" for f in MULTIPLIERS for i in NATIVE]
 OF_VELOCITY, OF_POSITION = 2, 3  # kinds of the multipliers in x
 
 
@@ -74,7 +75,7 @@ def test_solutions_with_the_iteration_matrix_are_those_of_the_dense_one(case, fo
 
 
 # --- constraints ------------------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("integrator", LEGAL["ggl"])
+@pytest.mark.parametrize("integrator", NATIVE)
 def test_positions_drift_at_velocity_level_and_do_not_where_they_are_stabilized(integrator):
     tolerance, t_end = 1e-4, 20.0
     gaps = {}
@@ -124,7 +125,7 @@ def test_stiff_machines_agree_with_partitioning(case, method):
     assert np.abs(result._lambda[-1] - exact._lambda[-1]).max() < 1e-3 * size
 
 
-@pytest.mark.parametrize("integrator", LEGAL["ggl"])
+@pytest.mark.parametrize("integrator", NATIVE)
 def test_the_jacobian_outlives_changes_of_the_step_unless_told_not_to(integrator):
     counts = {}
     for keep in (True, False):
@@ -173,7 +174,7 @@ def test_events_end_steps_and_outputs_lie_between_them():
 
 def test_what_theory_does_not_carry_is_refused_with_the_partners():
     with pytest.raises(
-        MethodError, match="'ggl' cannot be integrated by 'rodas'; its integrators: bdf, radau5, sdirk4"
+        MethodError, match="'ggl' cannot be integrated by 'rodas'; its integrators: bdf, radau5, sdirk4, ida"
     ):
         lw.Method("ggl", "rodas")
     with pytest.raises(MethodError, match="no solver 'krylov' on 'index2'; its solvers on 'index2': newton, newton_fd"):

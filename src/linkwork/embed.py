@@ -26,6 +26,7 @@ NAMED = {  # integrator -> module, class
     "scipy:BDF": ("embed_scipy", "BDF"),
     "scipy:LSODA": ("embed_scipy", "LSODA"),
     "cvode": ("embed_cvode", "Cvode"),
+    "ida": ("embed_ida", "Ida"),
 }
 
 

@@ -75,6 +75,8 @@ class OdeCode(Protocol):
 
 
 # Optional members of a code:
+#   mass, algebraic           set before `start` for the equations B w' = f(t, w) of "index2" and "ggl": B, (n, n), and
+#                             which entries of w have no derivative, (n,); codes without them get f with B = I only
 #   one_step: bool            True for methods without history: a new chart keeps the step size (default False)
 #   counters: dict[str, int]  totals over all starts by names of `Statistics`: rejected, iterations, ...
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, Rate, StepFailed
+from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, Rate, StepFailed, calc_norm
 from .embed_equations import Equations
 from .embed_events import EventWatch
 from .embed_kinks import KinkWatch
@@ -101,6 +101,9 @@ class EmbeddedRun:
     def start_code(self, first_step: float | None) -> None:
         """Hands the current state to the code, which forgets all history."""
         self.code = self.chosen if len(self.w) else Idle()
+        if hasattr(self.code, "mass"):
+            code: Any = self.code
+            code.mass, code.algebraic = self.equations.mass, self.equations.kinds > 1
         self.since_start = 0
         self.code.start(
             self.note(self.equations.fun), self.note(self.equations.jac), self.t, self.w.copy(), self.bound, self.rtol,
@@ -245,8 +248,13 @@ class EmbeddedRun:
             self.restart_code(h if getattr(self.code, "one_step", False) else None)
 
     def correct(self, t: float, w: Array) -> tuple[Array, bool]:
+        """The corrected state, and whether the code has to begin anew there: in a new chart, or a tolerance away."""
         try:
-            return self.equations.correct(t, w)
+            corrected, changed = self.equations.correct(t, w)
+            if changed and not self.equations.changed_chart and not getattr(self.code, "one_step", False):
+                weights = self.equations.calc_atol(*self.atol) + self.rtol * np.abs(w)
+                changed = calc_norm(corrected - w, weights) > 1.0
+            return corrected, changed
         finally:
             self.final = self.equations.changed_chart  # the old w means nothing any more
 

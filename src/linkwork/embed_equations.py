@@ -64,8 +64,13 @@ class Equations:
         return int(self._core.size)
 
     @property
+    def mass(self) -> Array | None:
+        """B of B w' = f, (n, n); None for the identity."""
+        return self._take(self._core.mass) if self._core.has_mass else None
+
+    @property
     def kinds(self) -> Array:
-        """0 for positions, 1 for velocities, per entry of w."""
+        """Per entry of w: 0 for positions, 1 for velocities, 2 and 3 for multipliers of velocities, of positions."""
         return np.array(self._core.kinds, dtype=int)
 
     @property
@@ -79,8 +84,8 @@ class Equations:
         return dict(self._core.facts)
 
     def calc_atol(self, position: float, velocity: float) -> Array:
-        """One absolute tolerance per entry of w from one per kind."""
-        return np.where(self.kinds == 0, float(position), float(velocity))
+        """One absolute tolerance per entry of w from one per kind; a multiplier has that of what it forces."""
+        return np.where((self.kinds == 0) | (self.kinds == 3), float(position), float(velocity))
 
     def _check(self, status: int, t: float) -> None:
         if status:

@@ -40,6 +40,7 @@ INTEGRATORS = {
     "scipy:BDF": "scipy's backward differentiation of variable order 1 to 5",
     "scipy:LSODA": "scipy's LSODA: Adams and backward differentiation, switching",
     "cvode": "CVODE of SUNDIALS, backward differentiation of variable order 1 to 5 (extra: sundials)",
+    "ida": "IDA of SUNDIALS, the same for equations with multipliers among the unknowns (extra: sundials)",
 }
 AUTO = "auto"  # an explicit and an implicit integrator that change places, docs/auto.md
 EXPLICIT = ("dopri5", "dop853", "adams")
@@ -47,15 +48,18 @@ HALF_EXPLICIT = ("half_explicit_euler", "phem56", "mexx")  # they need the index
 IMPLICIT = ("sdirk4", "radau5", "rodas", "bdf")
 KEEPING = ("sdirk4", "radau5", "bdf")  # implicit methods that keep their Jacobian over several steps
 LOW_ORDER = ("trapezoidal", "bdf2", "park", "hht", "generalized_alpha")  # the two-loop implicit method, tlismni.md
-EMBEDDED = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
+EMBEDDED_ODE = ("scipy:Radau", "scipy:BDF", "scipy:LSODA", "cvode")  # codes of others, see embed.py
+EMBEDDED_DAE = ("ida",)  # of those that take a residual
+EMBEDDED = EMBEDDED_ODE + EMBEDDED_DAE
 STATE_SPACE = ("partitioning", "tangent_plane", "recursive")
 LEGAL: dict[str, tuple[str, ...]] = {
-    formulation: (AUTO, *EXPLICIT, *IMPLICIT, *LOW_ORDER, *EMBEDDED) if formulation in STATE_SPACE else EXPLICIT
+    formulation: (AUTO, *EXPLICIT, *IMPLICIT, *LOW_ORDER, *EMBEDDED_ODE) if formulation in STATE_SPACE else EXPLICIT
     for formulation in FORMULATIONS
 }
 MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the order conditions of rodas
-LEGAL["ggl"] = ("bdf", "radau5", "sdirk4")
+LEGAL["ggl"] = ("bdf", "radau5", "sdirk4", *EMBEDDED_DAE)
 LEGAL["index2"] = HALF_EXPLICIT + LEGAL["ggl"]
+LEGAL["index1"] += EMBEDDED_DAE
 LEGAL["index3"] = ("hht", "generalized_alpha")  # of those with damping: see docs/formulations/index3.md
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
@@ -309,7 +313,12 @@ def _read_code(formulation: str, integrator: Any) -> tuple[Any, str]:
             f"integrator {name} has no {', '.join(missing)}; give a name, or a class with the protocol "
             "linkwork.embed.OdeCode (docs/embedding.md)"
         )
-    if formulation not in STATE_SPACE:
+    if formulation in MULTIPLIERS and not hasattr(integrator, "mass"):
+        raise MethodError(
+            f"'{formulation}' cannot be integrated by {name}, which has no member 'mass' for B of B w' = f; "
+            f"use {' or '.join(STATE_SPACE)}, or a code for such equations (docs/embedding.md)"
+        )
+    if formulation not in STATE_SPACE + MULTIPLIERS:
         raise MethodError(f"'{formulation}' cannot be integrated by embedded codes; use {' or '.join(STATE_SPACE)}")
     return integrator, name
 

@@ -61,6 +61,17 @@ public:
         formulation->apply_mass(x.data(), out.data());
         return nb::cast(to_array(std::move(out)));
     }
+    bool has_mass() { return formulation->has_mass(); }
+    nb::object mass() {
+        const std::size_t n = formulation->size();
+        std::vector<double> unit(n), out(n * n); // B is symmetric
+        for (std::size_t i = 0; i < n; ++i) {
+            unit[i] = 1;
+            formulation->apply_mass(unit.data(), out.data() + i * n);
+            unit[i] = 0;
+        }
+        return nb::cast(to_rows(std::move(out), n, n));
+    }
     nb::tuple lift(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
         Motion m{};
@@ -120,6 +131,8 @@ void bind_state_space(nb::module_& m) {
         .def("lift", &StateSpace::lift, "t"_a, "x"_a, "(status, q, v, a, lambda)")
         .def("correct", &StateSpace::correct, "t"_a, "x"_a,
              "after an accepted step: (status, x, change), change 0 none, 1 small, 2 a new chart")
+        .def_prop_ro("has_mass", &StateSpace::has_mass, "whether B is not the identity")
+        .def_prop_ro("mass", &StateSpace::mass, "B, dense")
         .def_prop_ro("size", &StateSpace::size)
         .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities, 2 for multipliers")
         .def_prop_ro("memory", &StateSpace::memory, "accepted angles and curve parameters, as of the last correct")
