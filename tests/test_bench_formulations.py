@@ -32,7 +32,13 @@ def test_errors_of_a_pair_fall_with_the_steps_by_its_order():
 def test_fixed_steps_show_the_order_and_methods_of_variable_order_are_left_out():
     orders = formulations.measure_orders(["partitioning/sdirk4", "index1/dopri5", "projection/adams"])
     assert orders == {"partitioning/sdirk4": pytest.approx(4.0, abs=0.5), "index1/dopri5": pytest.approx(5.3, abs=0.7)}
-    assert formulations.find_nominal_order("dop853") == "8" and formulations.find_nominal_order("bdf") == "1-5"
+    assert formulations.find_nominal_order("partitioning", "dop853") == "8"
+    assert formulations.find_nominal_order("ggl", "bdf") == "1-5"
+    assert (
+        formulations.find_nominal_order("ggl", "sdirk4")
+        == "2"
+        != formulations.find_nominal_order("partitioning", "sdirk4")
+    )
 
 
 def test_a_run_that_takes_too_long_is_given_up_and_said_so():

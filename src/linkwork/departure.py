@@ -98,5 +98,6 @@ def add_start(raw: dict[str, Any], t: float, assembly: Assembly, departure: Depa
     for name, value in row.items():
         raw[name] = np.concatenate([np.asarray(value, dtype=float)[None], raw[name]])
         if len(wanted) and wanted[0] <= t:
-            raw[f"output_{name}"] = np.concatenate([np.asarray(value, dtype=float)[None], raw[f"output_{name}"]])
+            first, rest = np.asarray(value, dtype=float)[None], raw[f"output_{name}"]
+            raw[f"output_{name}"] = np.concatenate([first, rest]) if len(rest) else first
     raw["statistics"]["rank_changes"] += 1

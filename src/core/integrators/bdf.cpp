@@ -103,7 +103,7 @@ Attempt Bdf::attempt(Implicit& ode, double h, bool fixed) {
     fixed_ = fixed;
     if (h != h_) change_step(h);
     ode.set_scale(scale_.inverse(), solution_accuracy, 0);
-    newton_.allow(fixed ? fixed_iterations : most_iterations);
+    newton_.allow(fixed ? fixed_iterations : most_iterations, ode.has_mass());
     predict();
     result.status = solve(ode);
     if (result.status == Status::no_convergence && !linearization_.is_current()) {

@@ -6,8 +6,9 @@
 namespace linkwork {
 
 namespace {
+constexpr double most_growth = 5; // of the second correction against the first, where the rate shows late
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
-}
+} // namespace
 
 void ErrorScale::place(const double* x) {
     double sum = 0;
@@ -71,12 +72,17 @@ Iteration Convergence::judge(double size, double roundoff) {
         const double ratio = size / last_;
         theta_ = rule_.averaged && count_ > 2 ? std::sqrt(ratio * ratio_) : ratio;
         ratio_ = ratio;
+        const bool early = late_ && count_ == 2;
+        if (early && theta_ >= 0.99 && theta_ < most_growth) {
+            last_ = size;
+            return Iteration::go_on;
+        }
         if (!(theta_ < 0.99)) return failure;
         eta_ = theta_ / (1 - theta_);
 
         // Too slow: how much the step has to shrink, theta being proportional to it.
         const double left = eta_ * size * std::pow(theta_, rule_.most - 1 - count_) / rule_.tolerance;
-        if (left >= 1) {
+        if (left >= 1 && !early) {
             shorter_ = 0.8 * std::pow(std::min(left, 20.0), -1.0 / (rule_.most - count_ + rule_.caution));
             return failure;
         }

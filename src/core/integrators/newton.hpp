@@ -87,12 +87,15 @@ public:
     int iterations() const { return count_; }
     // After a failure: the step that would have converged, relative to the one that did not.
     double shorter() const { return shorter_; }
-    void allow(int most) { rule_.most = most; }
+    // algebraic: where multipliers are found along with x, the second correction follows from what the first one moved
+    // them by, and is often no smaller; the rate shows from the third one on.
+    void allow(int most, bool algebraic = false) { rule_.most = most, late_ = algebraic; }
 
 private:
     Iteration judge_carried(double size, Iteration failure);
 
     NewtonRule rule_;
+    bool late_ = false; // the rate shows late
     int count_ = 0;
     double eta_ = 1, theta_ = 0, ratio_ = 0, last_ = 0, shorter_ = 0.5;
 };

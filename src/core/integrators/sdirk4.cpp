@@ -139,7 +139,7 @@ Attempt Sdirk4::attempt(Implicit& ode, double h, bool fixed) {
     h_ = h;
     if (retry_) linearization_.distrust();
     ode.set_scale(scale_.inverse(), solution_accuracy, 0);
-    newton_.allow(fixed ? fixed_iterations : newton_rule.most);
+    newton_.allow(fixed ? fixed_iterations : newton_rule.most, ode.has_mass());
     result.status = solve_stages(ode);
     if (result.status == Status::no_convergence && fixed && !linearization_.is_current()) {
         linearization_.distrust();
