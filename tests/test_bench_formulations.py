@@ -80,8 +80,7 @@ def test_without_the_peer_the_comparison_says_how_to_get_it(monkeypatch, capsys)
 def test_the_peer_moves_the_same_mechanism(form):
     pytest.importorskip("exudyn")
     model = models.andrews(form=form)
-    tight = run_timed(find_start(model), "partitioning/dop853", 1e-11, peers.T_END).states
-    reference = peers._find_positions(tight, list(model.bodies))
+    reference = peers.find_reference(model)
     coarse, fine = peers.measure_peer(model, reference, "GeneralizedAlpha", "EXUdense", (1000, 2000))
     assert fine["error"] < 1e-3 and coarse["error"] / fine["error"] == pytest.approx(4.0, abs=1.5)
     curves = {"ours": [{"error": e, "cpu": 1e-3} for e in (1e-2, 1e-9)], "Exudyn": [fine, coarse][::-1]}

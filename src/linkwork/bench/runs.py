@@ -24,9 +24,13 @@ class RunFailure(LinkworkError):
 
 @dataclass(frozen=True)
 class Timed:
-    """One run: its accepted steps, counts, and the CPU and wall time of the core in s, the least of all repeats."""
+    """One run: its accepted steps, counts, and the CPU and wall time of the core in s, the least of all repeats.
+
+    `output` holds the states at the times asked for, by the continuous extension of the integrator.
+    """
 
     states: States
+    output: States | None
     statistics: dict[str, Any]
     cpu: float
     wall: float
@@ -71,6 +75,7 @@ def run_timed(
     repeats: int = 1,
     first_step: float = 0.0,
     step: float | None = None,
+    output: Sequence[float] | np.ndarray = (),
     max_steps: int = 10_000_000,
     seconds: float = np.inf,
 ) -> Timed:
@@ -81,7 +86,7 @@ def run_timed(
     chosen = read_method(method)
     driver = {
         "t_start": t_start, "t_end": t_end, "first_step": first_step, "max_steps": max_steps,
-        **({"fixed_step": step} if step else {}), **chosen.integrator_options,
+        "output": [float(t) for t in output], **({"fixed_step": step} if step else {}), **chosen.integrator_options,
     }  # fmt: skip
     best_cpu = best_wall = np.inf
     for _ in range(repeats):
@@ -99,8 +104,12 @@ def run_timed(
             raise RunFailure(f"{method} at {tolerance:g}: more than {seconds:g} s at t = {raw['t_reached']:g} s")
         if status != "success":
             raise RunFailure(f"{method} at {tolerance:g}: {status} at t = {raw['t_reached']:g} s; loosen the tolerance")
-    states = States(start.compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
-    return Timed(states, raw["statistics"], best_cpu, best_wall, raw.get("methods", []))
+    states = {
+        prefix: States(start.compiled, *(raw[prefix + name] for name in ("t", "q", "v", "a", "lambda_")))
+        for prefix in ("", "output_")
+        if len(raw[prefix + "t"])
+    }
+    return Timed(states[""], states.get("output_"), raw["statistics"], best_cpu, best_wall, raw.get("methods", []))
 
 
 def run_in_pieces(start: Start, method: str, tolerance: float, times: Sequence[float], piece: float) -> list[float]:
