@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from linkwork import models
-from linkwork.bench import accuracy, double_pendulum, hmmwv, linear, work_precision
+from linkwork.bench import accuracy, double_pendulum, hmmwv, linear, recursive, work_precision
 from linkwork.bench.figure import save_figure
 from linkwork.bench.runs import RunFailure, find_start, run_in_pieces, run_timed
 from linkwork.cli import find_benches
@@ -24,7 +24,7 @@ def vehicle():
 
 def test_the_command_finds_every_benchmark_with_a_name_and_a_description():
     benches = find_benches()
-    assert {"linear", "chain", "accuracy", "double-pendulum", "hmmwv", "work-precision"} <= set(benches)
+    assert {"linear", "chain", "accuracy", "double-pendulum", "hmmwv", "work-precision", "recursive"} <= set(benches)
     assert all(bench.DESCRIPTION and callable(bench.run) for bench in benches.values())
 
 
@@ -163,3 +163,14 @@ def test_the_other_benchmarks_measure_on_small_settings(monkeypatch, capsys):
     assert dict((name, value) for name, value, _ in accuracy.run_andrews())["largest error of the angles [rad]"] < 1e-4
     chain = importlib.import_module("linkwork.bench.chain")
     assert chain.NAME == "chain"
+
+
+# --- recursive coordinates --------------------------------------------------------------------------------------------
+def test_recursive_and_cartesian_evaluations_are_timed_side_by_side(capsys):
+    figures = recursive.run(lengths=(4,), rounds=1, work=20, long_chain=4)
+    chain = figures.pop("long chain")
+    assert chain["error"] < 1e-6 and chain["links"] == 4
+    for name, parts in figures.items():
+        assert {"recursive", "partitioning", "cartesian", "total"} <= set(parts), name
+        assert min(parts.values()) > 0, name
+    assert "chain, spatial, 4" in capsys.readouterr().out

@@ -6,6 +6,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 import linkwork as lw
 from catalogue import ELEMENTS, MACHINES, build_everything, name_of
+from elements import build_body
 from linkwork import _core
 from linkwork.compile import compile_model
 from mechanisms import mechanisms
@@ -113,14 +114,14 @@ def take_step(compiled, formulation, v, h):
     return v
 
 
-def compare_motion(model):
+def compare_motion(model, h=1e-6, tolerance=1e-8):
     """Accelerations of the recursion itself, seen in the velocities a moment later, are those of partitioning."""
     compiled = compile_model(model)
-    random, system, h = np.random.default_rng(1), compiled.system, 1e-6
+    random, system = np.random.default_rng(1), compiled.system
     v = consistent_velocity(system, 0.0, compiled.q, random.uniform(-1, 1, system.nv), compiled.memory)
     one, other = (take_step(compiled, formulation, v, h) for formulation in ("partitioning", "recursive"))
     a = lift(compiled, "partitioning", v)[2]
-    assert np.abs(other - one).max(initial=0) < 1e-8 * h * (1 + np.abs(a).max(initial=0))
+    assert np.abs(other - one).max(initial=0) < tolerance * h * (1 + np.abs(a).max(initial=0))
 
 
 JOINTS = [e for e in ELEMENTS if "joint" in e.tags]
@@ -218,3 +219,60 @@ def test_every_kind_of_integrator_gives_the_motion_of_partitioning(machine, inte
     assert result.status.success, result.status.message
     for name in result.bodies:
         assert np.allclose(result[name].position, exact[name].position, atol=2e-3 if low else 1e-6), name
+
+
+SPATIAL_PAIR = ("Revolute", "Spherical", "Universal", "Distance", "RevoluteSpherical", "InLine", "Screw", "Planar")
+POINT_SIDE = ("Spherical", "Distance", "InLine", "InPlane", "RevoluteSpherical")
+
+
+def build_mixed(seed):
+    """A tree of rigid, planar and point bodies hung on each other at random, with a rod or two across."""
+    random = np.random.default_rng(seed)
+    model = lw.Model("mixed", gravity=(0.3, -9.7, -0.4))
+    bodies, kinds = [model.ground], ["ground"]
+    for k in range(6):
+        kind = str(random.choice(["rigid", "planar", "point"]))
+        body = model.add(build_body(f"body{k}", int(random.integers(1, 15)) + 15 * k, kind))
+        parent = int(random.integers(0, len(bodies)))
+        free = kinds[parent] == "point" or (kind == "planar" and kinds[parent] in ("planar", "ground"))
+        names = POINT_SIDE if kind == "point" else SPATIAL_PAIR
+        name = "Distance" if free else str(random.choice(names))
+        at = find_center(body)
+        near = at if "point" in (kind, kinds[parent]) else at + random.uniform(-0.1, 0.1, 3)
+        axis, across = np.linalg.qr(random.normal(size=(3, 3)))[0][:2]
+        keys = {
+            "Universal": {"point": near, "axis_a": axis, "axis_b": across},
+            "Spherical": {"point": near},
+            "Distance": {"point_a": find_center(bodies[parent]) + (0.2 if parent == 0 else 0.0), "point_b": at},
+            "RevoluteSpherical": {"point_a": at + 0.3 * across, "axis": axis, "point_b": at},
+            "Screw": {"point": near, "axis": axis, "pitch": 0.1},
+        }.get(name, {"point": near, "axis": axis})
+        model.add(getattr(lw, name)(f"joint{k}", bodies[parent], body, **keys))
+        bodies.append(body)
+        kinds.append(kind)
+    for k in range(int(random.integers(0, 3))):
+        a, b = random.choice(len(bodies) - 1, 2, replace=False) + 1
+        model.add(lw.Distance(f"rod{k}", bodies[a], bodies[b]))
+    return model
+
+
+def find_center(body):
+    return np.resize(np.append(getattr(body, "position", (0.0, 0.0, 0.0)), 0.0), 3)
+
+
+def test_rigid_planar_and_point_bodies_meet_in_one_tree():
+    seen = {"point": 0, "planar on rigid": 0, "closed": 0}
+    for seed in range(60):
+        model = build_mixed(seed)
+        compiled = compile_model(model)
+        values = np.linalg.svd(compiled.system.jacobian(0.0, compiled.q, compiled.memory), compute_uv=False)
+        if values.min() < 1e-3 * values.max():
+            continue
+        compare(model, seed)
+        compare_motion(model, 1e-4, 1e-6)
+        kinds = compiled.tables["bodies"]["kind"]
+        links = compiled.tables["links"]
+        seen["point"] += int(np.any(kinds[links["parent"]] == 3))
+        seen["planar on rigid"] += int(np.any((kinds[links["body"]] == 1) & (kinds[links["parent"]] == 2)))
+        seen["closed"] += int(len(compiled.tables["closures"]) > 0)
+    assert min(seen.values()) > 5, seen

@@ -68,7 +68,8 @@ def find_hanging(joint: TreeJoint, child: int, kinds: Sequence[int]) -> Hanging 
     if kind == tb.BODY_PLANAR:
         if kinds[parent.body] not in PLANAR:
             return None
-        flat = flatten(steps, parent)
+        rise = s_body[2] - s_parent[2] if joint.path.symmetric else 0.0  # a rod may stand off the plane
+        flat = flatten(steps, parent, rise)
         if flat is None:
             return None
         steps = flat
@@ -81,8 +82,11 @@ def find_hanging(joint: TreeJoint, child: int, kinds: Sequence[int]) -> Hanging 
     return Hanging(child, parent.body, joint.block, steps, (s_parent, parent.axes), (s_body, body.axes))
 
 
-def flatten(steps: Sequence[Step], parent: Side) -> tuple[Step, ...] | None:
-    """The steps as a planar body can take them: turns about the normal, slides in the plane; None if they leave it."""
+def flatten(steps: Sequence[Step], parent: Side, rise: float) -> tuple[Step, ...] | None:
+    """The steps as a planar body can take them: turns about the normal, slides in the plane; None if they leave it.
+
+    ``rise``: how far a rod ends above where it begins; its shadow is shorter.
+    """
     axes = np.array(parent.axes)
     kept: list[Step] = []
     for step in steps:
@@ -90,8 +94,10 @@ def flatten(steps: Sequence[Step], parent: Side) -> tuple[Step, ...] | None:
         if isinstance(step, Rotation):
             axes = axes @ step.matrix
         elif isinstance(step, Shift):
-            if abs(normal @ np.array(step.by)) > 1e-9:
+            square = float(np.dot(step.by, step.by))
+            if abs(normal @ np.array(step.by)) > 1e-9 or not rise**2 < square:
                 return None
+            step = Shift(triple(np.sqrt(1 - rise**2 / square) * np.array(step.by)))
         elif isinstance(step, Turns):
             kept.append(turn(triple(normal)))
             continue

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "../system/linear/bench.hpp"
+#include "../system/tree.hpp"
 #include "system.hpp"
 
 namespace linkwork {
@@ -131,6 +132,55 @@ nb::dict time_newton(System& s, const std::string& name, const nb::dict& options
     return out;
 }
 
+// One evaluation of x' = f(t, x) as in a run: two states a small step apart by turns, so that none is remembered.
+double time_rate(System& s, const std::string& name, const nb::dict& options, double t, const Array& q, const Array& v,
+                 const Array& memory, double step, int repeats) {
+    auto formulation = build_formulation(name, s.tables, read_formulation_options(options));
+    std::copy_n(memory.data(), s.tables.memory_size, formulation->workspace().memory.begin());
+    std::vector<double> x(calc_most_entries(s.tables)), rate(x.size());
+    if (formulation->start(t, q.data(), v.data(), x.data()) != Status::success ||
+        formulation->calc_rate(t, x.data(), rate.data()) != Status::success)
+        throw nb::value_error("singular position");
+    std::vector<double> other(x);
+    for (int i = 0; i < formulation->size(); ++i) other[i] += step * rate[i];
+    bool moved = false, failed = false;
+    const double seconds = calc_time(repeats, [&] {
+        moved = !moved;
+        const double* at = moved ? other.data() : x.data();
+        failed |= formulation->calc_rate(moved ? t + step : t, at, rate.data()) != Status::success;
+    });
+    s.raise_user_error();
+    if (failed) throw nb::value_error("an evaluation failed");
+    return seconds;
+}
+
+// The recursion alone, by its parts.
+nb::dict time_tree(System& s, double t, const Array& q, const Array& v, const Array& memory, int repeats) {
+    s.set(t, q, v, memory);
+    Workspace& w = *s.workspace;
+    Tree tree(s.tables);
+    if (!tree.find_position(q.data(), w)) throw nb::value_error("the joints of the tree do not hold");
+    tree.find_rate(w, v.data());
+    nb::dict out;
+    out["kinematics"] = calc_time(repeats, [&] {
+        tree.set_position(w);
+        tree.set_velocity(w);
+    });
+    out["forces"] = calc_time(repeats, [&] { calc_body_wrenches(s.tables, t, w); });
+    out["recursion"] = calc_time(repeats, [&] {
+        tree.calc_pivots(w);
+        tree.calc_second();
+    });
+    out["total"] = calc_time(repeats, [&] {
+        tree.set_position(w);
+        tree.set_velocity(w);
+        calc_body_wrenches(s.tables, t, w);
+        tree.calc_pivots(w);
+        tree.calc_second();
+    });
+    return out;
+}
+
 } // namespace
 
 void bind_bench(nb::module_& m) {
@@ -138,6 +188,10 @@ void bind_bench(nb::module_& m) {
           "Seconds per assembly, factorization, solve and all of them, with the solver's facts.");
     m.def("time_newton", &time_newton, "system"_a, "formulation"_a, "options"_a, "t"_a, "q"_a, "v"_a, "memory"_a, "c"_a,
           "repeats"_a = 100, "Seconds per evaluation of f, linearization, factorization and solution of c B - J.");
+    m.def("time_rate", &time_rate, "system"_a, "formulation"_a, "options"_a, "t"_a, "q"_a, "v"_a, "memory"_a,
+          "step"_a = 1e-4, "repeats"_a = 100, "Seconds per evaluation of x' = f(t, x).");
+    m.def("time_tree", &time_tree, "system"_a, "t"_a, "q"_a, "v"_a, "memory"_a, "repeats"_a = 100,
+          "Seconds per recursion over the tree without its closures, by its parts.");
     m.def("time_reduced", &time_reduced_system, "system"_a, "t"_a, "q"_a, "memory"_a, "renumber"_a, "repeats"_a = 1000,
           "Seconds per solution of the reduced system by four methods, and what its numbering is worth.");
 }

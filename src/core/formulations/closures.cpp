@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "../system/linear/lanes.hpp"
+
 namespace linkwork {
 
 Closures::Closures(const Tables& tables, Tree& tree) : rows(tables.closures), tables(tables), tree(tree) {
@@ -29,12 +31,11 @@ Closures::Closures(const Tables& tables, Tree& tree) : rows(tables.closures), ta
     const std::size_t m = rows.size();
     schur.resize(m * m);
     side.resize(m);
-    dense.resize(6 * tree.motions.size());
-    a.resize(m > 0 ? tables.nv : 0);
+    dense.assign(m > 0 ? lanes * tree.motions.size() : 0, 0.0);
     active.assign(m, 1);
     std::size_t most = 0;
-    for (const Chain& c : chains) most = std::max(most, c.steps.size() * c.count);
-    forces.resize(most);
+    for (const Chain& c : chains) most = std::max(most, c.steps.size());
+    forces.resize(most * 6 * lanes);
 }
 
 // The links between the bodies of a block and the root; those above all of its bodies have no part in its rows.
@@ -68,7 +69,7 @@ void Closures::build_chain(int block, const std::vector<int>& local) {
         chain.part.push_back(p);
         chain.step.push_back(step_of[link]);
     }
-    chain.w.resize(chain.count * chain.coordinates.size());
+    chain.w.resize(lanes * chain.coordinates.size());
     chains.push_back(std::move(chain));
 }
 
@@ -101,6 +102,7 @@ void Closures::build_groups() {
         }
         chains[c].group = group;
         Group& g = groups[group];
+        chains[c].row = static_cast<int>(g.rows.size());
         for (int i = 0; i < chains[c].count; ++i) g.rows.push_back(chains[c].first + i);
         for_each_own(chains[c], [&](int k) {
             if (place[k] >= 0) return;
@@ -117,47 +119,73 @@ void Closures::build_groups() {
     for (int k = 0; k < tree.size(); ++k) independent.push_back(k);
 }
 
+namespace {
+
+// A force of every row of a chain side by side, one row per lane: torque and force, ground axes.
+struct Forces {
+    Lanes f[6];
+};
+inline Forces load_forces(const double* at) {
+    Forces F;
+    for (int c = 0; c < 6; ++c) F.f[c] = load(at + c * lanes);
+    return F;
+}
+inline Lanes project(const Forces& F, const Vec& angular, const Vec& linear) {
+    const Lanes a = add_product(add_product(F.f[0] * angular.x, F.f[1], angular.y), F.f[2], angular.z);
+    return add_product(add_product(add_product(a, F.f[3], linear.x), F.f[4], linear.y), F.f[5], linear.z);
+}
+// next += F about a point back by d
+inline void add_shifted(const Forces& F, const Vec& d, double* next) {
+    const Lanes up[6] = {subtract_product(add_product(F.f[0], F.f[5], d.y), F.f[4], d.z),
+                         subtract_product(add_product(F.f[1], F.f[3], d.z), F.f[5], d.x),
+                         subtract_product(add_product(F.f[2], F.f[4], d.x), F.f[3], d.y),
+                         F.f[3],
+                         F.f[4],
+                         F.f[5]};
+    for (int c = 0; c < 6; ++c) store(next + c * lanes, load(next + c * lanes) + up[c]);
+}
+
+} // namespace
+
 // The rows of J of one chain as forces on its bodies.
-void Closures::load(const Chain& chain, const Workspace& w) {
-    std::fill_n(forces.begin(), chain.steps.size() * chain.count, Spatial<double>{});
+void Closures::load_rows(const Chain& chain, const Workspace& w) {
+    std::fill_n(forces.begin(), chain.steps.size() * 6 * lanes, 0.0);
     for (std::size_t p = 0; p < chain.part.size(); ++p) {
         const Part& part = tables.parts[chain.part[p]];
-        const Body& body = tables.bodies[part.body];
+        Body body = tables.bodies[part.body];
+        body.v = 0; // a row begins at J
+        double* F = forces.data() + chain.step[p] * 6 * lanes;
         for (int r = 0; r < chain.count; ++r) {
-            const double* J = w.jacobian.data() + part.offset + chain.local[r] * body.nv;
             Twist<double> row;
-            Body at = body; // the row begins at J
-            at.v = 0;
-            calc_twist(at, J, row);
-            forces[chain.step[p] * chain.count + r] = {w.pose[part.body].A * row.w, row.v};
+            calc_twist(body, w.jacobian.data() + part.offset + chain.local[r] * body.nv, row);
+            const Vec torque = w.pose[part.body].A * row.w;
+            for (int c = 0; c < 3; ++c) F[c * lanes + r] = torque[c], F[(3 + c) * lanes + r] = row.v[c];
         }
     }
 }
 
+// What hangs on a point cannot turn it.
+bool Closures::is_point(const Step& step) const { return tables.bodies[tree.links[step.link].body].kind == body_point; }
+
 void Closures::calc_jacobian(Workspace& w) {
     linkwork::calc_jacobian(own, w);
     for (const Chain& chain : chains) {
-        load(chain, w);
+        load_rows(chain, w);
         Group& g = groups[chain.group];
         const std::size_t n = g.columns.size();
-        const int first = static_cast<int>(std::find(g.rows.begin(), g.rows.end(), chain.first) - g.rows.begin());
+        double row[lanes];
         for (std::size_t s = 0; s < chain.steps.size(); ++s) {
             const Step& step = chain.steps[s];
             if (!step.own) continue;
             const TreeLink& link = tree.links[step.link];
-            const bool point = tables.bodies[link.body].kind == body_point;
-            for (int r = 0; r < chain.count; ++r) {
-                Spatial<double> f = forces[s * chain.count + r];
-                if (point) f.angular = {};
-                for (int k = link.motion; k < link.motion + link.motions; ++k) {
-                    const MotionAxes<double>& S = tree.axes_of(k);
-                    g.G[(first + r) * n + place[k]] = dot(S.e, f.angular) + dot(S.l, f.linear);
-                }
-                if (step.next < 0) continue;
-                const Spatial<double> up = shift_force(f, tree.step_of(step.link));
-                Spatial<double>& next = forces[step.next * chain.count + r];
-                next.angular += up.angular, next.linear += up.linear;
+            Forces F = load_forces(forces.data() + s * 6 * lanes);
+            if (is_point(step)) F.f[0] = F.f[1] = F.f[2] = broadcast(0.0);
+            for (int k = link.motion; k < link.motion + link.motions; ++k) {
+                const MotionAxes<double>& S = tree.axes_of(k);
+                store(row, project(F, S.e, S.l));
+                for (int r = 0; r < chain.count; ++r) g.G[(chain.row + r) * n + place[k]] = row[r];
             }
+            if (step.next >= 0) add_shifted(F, tree.step_of(step.link), forces.data() + step.next * 6 * lanes);
         }
     }
 }
@@ -296,56 +324,60 @@ double Closures::largest(const double* r) const {
     return most;
 }
 
-// w_ik: the rows as forces through the eliminations of the free tree, all the way to the root.
+// w_ik: the rows as forces through the eliminations of the free tree, all the way to the root; and on the way
+// J a0 = sum of F.c over the links, less w_ik w_k / D_k.
 void Closures::calc_projections(Chain& chain) {
-    const std::size_t n = chain.coordinates.size();
     std::size_t at = 0;
+    Lanes sum = broadcast(0.0);
     for (std::size_t s = 0; s < chain.steps.size(); ++s) {
         const Step& step = chain.steps[s];
         const TreeLink& link = tree.links[step.link];
-        const bool point = tables.bodies[link.body].kind == body_point;
-        for (int r = 0; r < chain.count; ++r) {
-            Spatial<double> f = forces[s * chain.count + r];
-            if (point) f.angular = {};
-            for (int k = link.motions; k-- > 0;) {
-                const MotionAxes<double>& S = tree.axes_of(link.motion + k);
-                const MotionPivot<double>& pivot = tree.pivot_of(link.motion + k);
-                const double w = dot(S.e, f.angular) + dot(S.l, f.linear);
-                chain.w[r * n + at + k] = w;
-                f.angular -= (w * pivot.inverse) * pivot.U.angular;
-                f.linear -= (w * pivot.inverse) * pivot.U.linear;
+        Forces F = load_forces(forces.data() + s * 6 * lanes);
+        if (is_point(step)) F.f[0] = F.f[1] = F.f[2] = broadcast(0.0);
+        for (int k = link.motions; k-- > 0;) {
+            const MotionAxes<double>& S = tree.axes_of(link.motion + k);
+            const MotionPivot<double>& pivot = tree.pivot_of(link.motion + k);
+            const Lanes w = project(F, S.e, S.l), part = w * pivot.inverse;
+            store(chain.w.data() + (at + k) * lanes, w);
+            sum = subtract_product(sum, part, pivot.w);
+            for (int c = 0; c < 3; ++c) {
+                F.f[c] = subtract_product(F.f[c], part, pivot.U.angular[c]);
+                F.f[3 + c] = subtract_product(F.f[3 + c], part, pivot.U.linear[c]);
             }
-            if (step.next < 0) continue;
-            const Spatial<double> up = shift_force(f, tree.step_of(step.link));
-            Spatial<double>& next = forces[step.next * chain.count + r];
-            next.angular += up.angular, next.linear += up.linear;
         }
+        const Spatial<double>& bias = tree.bias_of(step.link);
+        sum = sum + project(F, bias.angular, bias.linear);
+        if (step.next >= 0) add_shifted(F, tree.step_of(step.link), forces.data() + step.next * 6 * lanes);
         at += link.motions;
     }
+    double free[lanes];
+    store(free, sum);
+    std::copy_n(free, chain.count, side.begin() + chain.first);
 }
 
 // S = W D^-1 W^T, rows without part in it replaced by those of the identity; Cholesky's decomposition in place.
 bool Closures::factor_schur() {
-    const int m = size(), n = tree.size();
+    const int m = size();
+    double sums[lanes];
     for (const Chain& one : chains) {
-        const std::size_t count = one.coordinates.size();
-        for (int r = 0; r < one.count; ++r)
-            for (std::size_t k = 0; k < count; ++k)
-                dense[r * n + one.coordinates[k]] = one.w[r * count + k] * tree.pivot_of(one.coordinates[k]).inverse;
+        for (std::size_t k = 0; k < one.coordinates.size(); ++k)
+            store(dense.data() + one.coordinates[k] * lanes,
+                  load(one.w.data() + k * lanes) * tree.pivot_of(one.coordinates[k]).inverse);
         for (const Chain& other : chains) {
             if (other.first > one.first) break;
-            const std::size_t length = other.coordinates.size();
-            for (int r = 0; r < one.count; ++r)
-                for (int c = 0; c < other.count; ++c) {
-                    const double *x = dense.data() + r * n, *y = other.w.data() + c * length;
-                    double s = 0;
-                    for (std::size_t k = 0; k < length; ++k) s += x[other.coordinates[k]] * y[k];
-                    const int i = one.first + r, j = other.first + c;
-                    schur[i * m + j] = active[i] && active[j] ? s : i == j ? 1.0 : 0.0;
+            for (int c = 0; c < other.count; ++c) {
+                Lanes s = broadcast(0.0);
+                for (std::size_t k = 0; k < other.coordinates.size(); ++k)
+                    s = add_product(s, load(dense.data() + other.coordinates[k] * lanes), other.w[k * lanes + c]);
+                store(sums, s);
+                const int j = other.first + c;
+                for (int r = 0; r < one.count; ++r) {
+                    const int i = one.first + r;
+                    schur[i * m + j] = active[i] && active[j] ? sums[r] : i == j ? 1.0 : 0.0;
                 }
+            }
         }
-        for (int r = 0; r < one.count; ++r)
-            for (const int k : one.coordinates) dense[r * n + k] = 0;
+        for (const int k : one.coordinates) std::fill_n(dense.begin() + k * lanes, lanes, 0.0);
     }
     for (int i = 0; i < m; ++i) {
         double* row = schur.data() + i * m;
@@ -366,31 +398,26 @@ bool Closures::factor_schur() {
 bool Closures::close_accelerations(const Workspace& w) {
     const int m = size();
     for (Chain& chain : chains) {
-        load(chain, w);
+        load_rows(chain, w);
         calc_projections(chain);
     }
     if (!factor_schur()) return false;
-    for (int sweep = 0; sweep < 2; ++sweep) { // once more against round-off
-        tree.write_acceleration(w, a.data());
-        calc_residual(w, w.gamma.data(), a.data(), side.data());
-        for (int i = 0; i < m; ++i) {
-            double s = active[i] ? side[i] : 0.0;
-            for (int k = 0; k < i; ++k) s -= schur[i * m + k] * side[k];
-            side[i] = s * schur[i * m + i];
-        }
-        for (int i = m; i-- > 0;) {
-            double s = side[i];
-            for (int k = i + 1; k < m; ++k) s -= schur[k * m + i] * side[k];
-            side[i] = s * schur[i * m + i];
-        }
-        for (const Chain& chain : chains) {
-            const std::size_t n = chain.coordinates.size();
-            for (int r = 0; r < chain.count; ++r)
-                for (std::size_t k = 0; k < n; ++k)
-                    tree.pivot_of(chain.coordinates[k]).w -= side[chain.first + r] * chain.w[r * n + k];
-        }
-        tree.calc_second();
+    for (int i = 0; i < m; ++i) {
+        double s = active[i] ? w.gamma[rows[i]] - side[i] : 0.0;
+        for (int k = 0; k < i; ++k) s -= schur[i * m + k] * side[k];
+        side[i] = s * schur[i * m + i];
     }
+    for (int i = m; i-- > 0;) {
+        double s = side[i];
+        for (int k = i + 1; k < m; ++k) s -= schur[k * m + i] * side[k];
+        side[i] = s * schur[i * m + i];
+    }
+    for (const Chain& chain : chains)
+        for (std::size_t k = 0; k < chain.coordinates.size(); ++k) {
+            double s = 0;
+            for (int r = 0; r < chain.count; ++r) s += side[chain.first + r] * chain.w[k * lanes + r];
+            tree.pivot_of(chain.coordinates[k]).w -= s;
+        }
     return true;
 }
 

@@ -10,7 +10,7 @@
 // forces; passing them up through the same eliminations leaves w_ik at the motion k of pivot D_k, and
 //     S l = gamma - J a0,   S_ij = sum_k w_ik w_jk / D_k = (J M^-1 J^T of the tree),   z'' = z0'' from w_k - sum w_ik
 //     l_i
-// [Featherstone 2008, 8.5; petzold 3.1.1]. Redundant rows are left out of all of this.
+// [featherstone 8; petzold 3.1.1]. Redundant rows are left out of all of this.
 #pragma once
 
 #include <vector>
@@ -41,7 +41,8 @@ public:
     // residual r := values - J x for the closing rows, x in velocity coordinates
     void calc_residual(const Workspace& w, const double* values, const double* x, double* r) const;
 
-    // Turns the accelerations of the free tree into those of the closed one. False: singular.
+    // Changes the projected forces of the freed tree so that the way down gives accelerations of closed loops. False:
+    // singular.
     bool close_accelerations(const Workspace& w);
 
     int size() const { return static_cast<int>(rows.size()); }
@@ -55,13 +56,13 @@ private:
         int next; // step of the parent's link, -1: the root
         bool own; // its motions have a part in the rows
     };
-    struct Chain { // the closing rows of one block
-        int first, count, group;
-        std::vector<int> local;      // of the block's rows
-        std::vector<int> part, step; // of each moving body
-        std::vector<Step> steps;     // children first
+    struct Chain {                    // the closing rows of one block
+        int first, count, group, row; // closing rows; their group, and the place of the first in it
+        std::vector<int> local;       // of the block's rows
+        std::vector<int> part, step;  // of each moving body
+        std::vector<Step> steps;      // children first
         std::vector<int> coordinates;
-        std::vector<double> w; // [count x coordinates]
+        std::vector<double> w; // [coordinates x lanes]
     };
     struct Group {
         std::vector<int> rows, columns;           // closing rows, coordinates
@@ -72,7 +73,8 @@ private:
     };
     void build_chain(int block, const std::vector<int>& local);
     void build_groups();
-    void load(const Chain& chain, const Workspace& w);
+    void load_rows(const Chain& chain, const Workspace& w);
+    bool is_point(const Step& step) const;
     void choose_group(Group& g, const std::vector<double>& scale, double tolerance);
     bool factor_group(Group& g);
     void solve_group(const Group& g, double* x) const;
@@ -85,9 +87,8 @@ private:
     std::vector<Chain> chains;
     std::vector<Group> groups;
     std::vector<int> place;                 // column of a coordinate in its group
-    std::vector<Spatial<double>> forces;    // [steps x rows] of one chain
-    std::vector<double> schur, side, dense; // [n x n], [n], [6 x coordinates]
-    std::vector<double> a;                  // [nv]
+    std::vector<double> forces;             // [steps x 6 x lanes] of one chain
+    std::vector<double> schur, side, dense; // [n x n], [n], [coordinates x lanes]
     std::vector<char> active;               // of each closing row
 };
 

@@ -1,5 +1,5 @@
 // Recursive coordinates: x = (y, y') with y joint coordinates on a spanning tree, O(n) for trees
-// [petzold 3.1.1; aboubakr 2.2].
+// [petzold 3.1.1; aboubakr].
 //
 // All joint coordinates z of the tree (system/tree.hpp) are independent where it has no loops; else y are those of them
 // that closures.hpp leaves independent. From y follow the dependent coordinates by Newton's method on the closing rows,
@@ -23,8 +23,7 @@ public:
     Recursive(const Tables& tables, const FormulationOptions& options)
         : ChartFormulation(tables, options), tree(tables), closures(tables, tree), scale(tree.size(), 1.0),
           change(tree.size()), z_accepted(tree.size()), rate_accepted(tree.size()), second_accepted(tree.size()),
-          slope_u(tables.nv), slope_b(tables.nv), rest(tables.nv), residual(closures.size()),
-          carried(tables.bodies.size()) {}
+          rest(tables.nv), residual(closures.size()), carried(tables.bodies.size()) {}
 
 private:
     const LinearSolver* chart_solver() const override { return nullptr; }
@@ -49,7 +48,7 @@ private:
         if (!closures.empty()) {
             calc_body_wrenches(tables, t, w);
             if (w.user_failed) return Status::user_error;
-            if (!tree.calc_acceleration(w)) return Status::singular_position;
+            if (!tree.calc_pivots(w)) return Status::singular_position;
             // pivots of the free tree say what a unit of a coordinate is worth
             for (int k = 0; k < tree.size(); ++k) scale[k] = std::sqrt(tree.pivot_of(k).inverse);
             if (count > 0) ++engine.facts.repartitions;
@@ -59,6 +58,13 @@ private:
             engine.facts.condition = condition_at_choice;
         }
         count = static_cast<int>(closures.independent.size());
+        carrying.clear();
+        for (std::size_t i = 0, k = 0; i < tree.links.size(); ++i) {
+            const int end = tree.links[i].motion + tree.links[i].motions;
+            const std::size_t before = k;
+            while (k < closures.independent.size() && closures.independent[k] < end) ++k;
+            if (k > before) carrying.push_back(static_cast<int>(i));
+        }
         for (int i = 0; i < count; ++i) {
             x[i] = tree.z[closures.independent[i]];
             x[count + i] = tree.rate[closures.independent[i]];
@@ -129,11 +135,12 @@ private:
         ++engine.facts.evaluations;
         calc_body_wrenches(tables, t, w);
         if (w.user_failed) return Status::user_error;
-        if (!tree.calc_acceleration(w)) return Status::singular_position;
+        if (!tree.calc_pivots(w)) return Status::singular_position;
         if (!closures.empty()) {
             calc_gamma(closures.own_tables(), t, w);
             if (!closures.close_accelerations(w)) return Status::singular_position;
         }
+        tree.calc_second();
         double sum = 0; // not finite exactly when an entry is not
         for (const double s : tree.second) sum += s * 0.0;
         return sum == 0.0 ? Status::success : Status::not_finite;
@@ -258,31 +265,43 @@ private:
     }
     // What displacing coordinate j does to the velocities at constant rates y'; with loops, the dependent rates follow.
     void solve_velocity(const double* rows, const double*, double* u) override {
-        zero.assign(tree.size(), 0.0);
-        for (int j = 0; j < count; ++j, rows += tables.rows_count, u += tables.nv) {
-            const double* dz = tangents.data() + static_cast<std::size_t>(j) * tree.size();
-            tree.calc_slope(dz, zero.data(), u, slope_b.data());
-            if (closures.empty()) continue;
+        rates_of.assign(tangents.size(), 0.0);
+        slope_b.resize(static_cast<std::size_t>(Tree::directions) * tables.nv);
+        for (int j = 0; j < count; j += Tree::directions)
+            tree.calc_slopes(engine.w, std::min(Tree::directions, count - j), tangent(j), nullptr,
+                             u + static_cast<std::size_t>(j) * tables.nv, slope_b.data());
+        for (int j = 0; j < count && !closures.empty(); ++j, rows += tables.rows_count, u += tables.nv) {
+            double* dz = rates_of.data() + static_cast<std::size_t>(j) * tree.size();
             closures.calc_residual(engine.w, rows, u, residual.data());
-            std::fill(change.begin(), change.end(), 0.0);
-            closures.complete(residual.data(), change.data());
-            tree.calc_displacement(engine.w, change.data(), rest.data());
+            closures.complete(residual.data(), dz);
+            tree.calc_displacement(engine.w, dz, rest.data());
             for (int i = 0; i < tables.nv; ++i) u[i] += rest[i];
         }
     }
     void calc_rate_slope(const double*, double* out) override { std::fill_n(out, count, 0.0); }
-    // The changes of coordinates and rates are read out of d and u, then that of z'' out of b.
-    void calc_acceleration_slope(const double* d, const double* u, const double* b, double* out) override {
-        zero.assign(tree.size(), 0.0);
-        moved.resize(tree.size());
-        tree.calc_coordinates(engine.w, d, moved.data());
-        tree.calc_slope(moved.data(), zero.data(), slope_u.data(), slope_b.data());
-        for (int i = 0; i < tables.nv; ++i) rest[i] = u[i] - slope_u[i];
-        tree.calc_coordinates(engine.w, rest.data(), change.data());
-        tree.calc_slope(moved.data(), change.data(), slope_u.data(), slope_b.data());
-        for (int i = 0; i < tables.nv; ++i) rest[i] = b[i] - slope_b[i];
-        calc_chart_part(rest.data(), out);
+    // The kinematics answer to coordinates and rates (or rates alone) by so much; the rest of b is H times that of z''.
+    void calc_acceleration_slopes(int n, std::size_t nv, const double*, std::size_t step, const double*,
+                                  const double* b, ImplicitSolver::Matrix& J) override {
+        const bool displaces = step > 0;
+        slope_u.resize(Tree::directions * nv);
+        inverses.resize(36 * carrying.size());
+        for (std::size_t i = 0; i < carrying.size(); ++i) tree.calc_link_inverse(carrying[i], inverses.data() + i * 36);
+        still.assign(displaces ? 0 : static_cast<std::size_t>(Tree::directions) * tree.size(), 0.0);
+        for (int j = 0; j < n; j += Tree::directions) {
+            const int many = std::min(Tree::directions, n - j);
+            const std::size_t at = static_cast<std::size_t>(j) * tree.size();
+            tree.calc_slopes(engine.w, many, displaces ? tangent(j) : still.data(),
+                             displaces ? rates_of.data() + at : tangent(j), slope_u.data(), slope_b.data());
+            for (int k = 0; k < many; ++k) {
+                for (std::size_t i = 0; i < nv; ++i) rest[i] = b[(j + k) * nv + i] - slope_b[k * nv + i];
+                for (std::size_t i = 0; i < carrying.size(); ++i)
+                    tree.calc_link_coordinates(engine.w, carrying[i], inverses.data() + i * 36, rest.data(),
+                                               change.data());
+                for (int i = 0; i < n; ++i) J(i, j + k) = change[closures.independent[i]];
+            }
+        }
     }
+    const double* tangent(int j) const { return tangents.data() + static_cast<std::size_t>(j) * tree.size(); }
 
     // --- the accepted state -----------------------------------------------------------------------------------------
     void predict(double t) override {
@@ -314,9 +333,10 @@ private:
     Closures closures;
     std::vector<double> scale, change;
     std::vector<double> z_accepted, rate_accepted, second_accepted;
+    std::vector<int> carrying; // links with independent coordinates
     std::vector<double> slope_u, slope_b, rest, residual;
-    std::vector<double> unit, zero, moved, tangents;
-    std::vector<Spatial<double>> carried; // per body
+    std::vector<double> inverses, unit, still, tangents, rates_of; // tangents, rates_of: z and z' by columns of J1
+    std::vector<Spatial<double>> carried;                          // per body
     double condition_at_choice = 0;
     bool engine_ready = false;   // the engine's solver has been prepared since the start
     bool settled = false;        // q, v, a, lambda are those of the state evaluated last

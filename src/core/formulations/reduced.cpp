@@ -32,6 +32,7 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
     y.resize(m * n);
     gamma.resize(m * stride);
     rates.resize(static_cast<std::size_t>(n) * n);
+
     zero.assign(nv, 0.0);
 
     Status status = chosen.calc(t, engine);
@@ -65,9 +66,8 @@ Status ReducedJacobians::calc(double t, ChartMap& chart, Accelerations& engine, 
         gather(force, n, nv, stride, 1.0, b);
         gather(gamma, n, m, stride, 1.0, y);
         engine.solve_many(b.data(), y.data(), n);
-        for (int j = 0; j < n; ++j)
-            chart.calc_acceleration_slope(displaced ? d.data() + j * nv : zero.data(), velocity.data() + j * nv,
-                                          b.data() + j * nv, J.col(j).data());
+        chart.calc_acceleration_slopes(n, nv, displaced ? d.data() : zero.data(), displaced ? nv : 0, velocity.data(),
+                                       b.data(), J);
     };
     solve_columns(true, J1);
     solve_columns(false, J2);

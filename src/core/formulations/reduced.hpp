@@ -28,7 +28,14 @@ struct ChartMap {
     // change of y' by a displacement d at fixed velocity coordinates
     virtual void calc_rate_slope(const double* d, double* out) = 0;
     // change of y'' by displacement d, velocity change u and acceleration change b
-    virtual void calc_acceleration_slope(const double* d, const double* u, const double* b, double* out) = 0;
+    virtual void calc_acceleration_slope(const double* d, const double* u, const double* b, double* out) {
+        static_cast<void>(d), static_cast<void>(u), static_cast<void>(b), static_cast<void>(out);
+    }
+    // The same for n of them, u and b one after the other and d too; or d is zero for all, `step` 0.
+    virtual void calc_acceleration_slopes(int n, std::size_t nv, const double* d, std::size_t step, const double* u,
+                                          const double* b, ImplicitSolver::Matrix& J) {
+        for (int j = 0; j < n; ++j) calc_acceleration_slope(d + j * step, u + j * nv, b + j * nv, J.col(j).data());
+    }
 };
 
 class ReducedJacobians {

@@ -14,11 +14,8 @@
 //   alpha_b = alpha_p + sum (e_k z_k'' + w_{k-1} x e_k z_k')
 //   a_b = a_p + alpha_p x d + w_p x (v_b - v_p) + sum (l_k z_k'' + l_k' z_k')
 //   l_k' = (w_{k-1} x e_k) x rho_k + e_k x V_k (turn),   w_{k-1} x e_k (slide)
-// [petzold 3.1.1; Featherstone 2008, ch. 4 and 7]. A point body has no orientation: its axes stay those of the ground,
+// [petzold 3.1.1; featherstone 4, 7]. A point body has no orientation: its axes stay those of the ground,
 // and what hangs on it starts from these; its angular velocity is zero whatever the motions before it turn.
-//
-// Kinematics are templates on the scalar: dual numbers give how velocities and accelerations of bodies answer to
-// coordinates and rates.
 #pragma once
 
 #include "carriers.hpp"
@@ -112,21 +109,8 @@ template <class T> inline void calc_link_velocity(const TreeLink& link, bool poi
     if (point) velocity.angular = {}, bias.angular = {};
 }
 
-// Acceleration of the body from those of its parent and of its coordinates.
-template <class T> inline void calc_link_acceleration(const TreeLink& link, bool point, const MotionAxes<T>* axes,
-                                                      const T* second, const Vec3<T>& d, const Spatial<T>& bias,
-                                                      const Spatial<T>& parent, Spatial<T>& acceleration) {
-    acceleration.angular = parent.angular + bias.angular;
-    acceleration.linear = parent.linear + cross(parent.angular, d) + bias.linear;
-    for (int k = 0; k < link.motions; ++k) {
-        acceleration.angular += second[k] * axes[k].e;
-        acceleration.linear += second[k] * axes[k].l;
-    }
-    if (point) acceleration.angular = {};
-}
-
 // ---------------------------------------------------------------------------------------------------------------
-// Articulated inertia [Featherstone 2008, ch. 7]: the force f = I a + p that moves a body together with all that hangs
+// Articulated inertia [featherstone 7]: the force f = I a + p that moves a body together with all that hangs
 // on it, its own coordinates free.
 // ---------------------------------------------------------------------------------------------------------------
 template <class T> struct Articulated { // symmetric: [aa al; al^T ll]

@@ -7,8 +7,6 @@ namespace linkwork {
 
 namespace {
 
-using Single = Dual<double, 1>;
-
 Mat calc_turned_inertia(const Mat& A, const Mat& J) { // A J A^T
     const Mat B = times(A, J);
     Mat C;
@@ -38,8 +36,7 @@ Tree::Tree(const Tables& tables)
       z(motions.size()), rate(motions.size()), second(motions.size()), leaf(links.size(), 1), opens(links.size()),
       planar_zero(links.size()), axes(motions.size()), pivots(motions.size()), inertia(links.size()),
       steps(links.size()), velocity(tables.bodies.size()), bias(links.size()), acceleration(tables.bodies.size()),
-      work(tables.bodies.size()), dual_pose(tables.bodies.size()), dual_velocity(tables.bodies.size()),
-      dual_acceleration(tables.bodies.size()) {
+      work(tables.bodies.size()) {
     for (std::size_t i = 0; i < links.size(); ++i) link_of[links[i].body] = static_cast<int>(i);
     for (std::size_t i = links.size(); i-- > 0;) {
         const int parent = link_of[links[i].parent];
@@ -91,7 +88,7 @@ void Tree::begin_inertia(int index, const Workspace& w) {
     }
 }
 
-bool Tree::calc_acceleration(const Workspace& w) {
+bool Tree::calc_pivots(const Workspace& w) {
     for (std::size_t i = links.size(); i-- > 0;) {
         const TreeLink& link = links[i];
         Articulated<double>& I = inertia[i];
@@ -108,11 +105,10 @@ bool Tree::calc_acceleration(const Workspace& w) {
         if (opens[i]) begin_inertia(parent, w);
         add_to_parent(I, steps[i], inertia[parent]);
     }
-    calc_second();
     return true;
 }
 
-// The way down again: z'' = -(U.a + S.p) / D, with a the acceleration before the motion is added.
+// z'' = -(U.a + S.p) / D, with a the acceleration before the motion is added.
 void Tree::calc_second() {
     acceleration[0] = {};
     for (std::size_t i = 0; i < links.size(); ++i) {
@@ -285,48 +281,32 @@ void Tree::calc_displacement(const Workspace& w, const double* dz, double* d) {
     }
 }
 
-void Tree::calc_coordinates(const Workspace& w, const double* d, double* dz) {
-    for (std::size_t i = 0; i < links.size(); ++i) {
-        const TreeLink& link = links[i];
-        const Spatial<double> up = read(w, link.parent, d), own = read(w, link.body, d);
-        solve_link(link, {own.angular - up.angular, own.linear - up.linear - cross(up.angular, steps[i])},
-                   dz + link.motion);
-    }
+Spatial<double> Tree::read_relative(const Workspace& w, int index, const double* d) const {
+    const TreeLink& link = links[index];
+    const Spatial<double> up = read(w, link.parent, d), own = read(w, link.body, d);
+    return {own.angular - up.angular, own.linear - up.linear - cross(up.angular, steps[index])};
 }
 
-void Tree::calc_slope(const double* dz, const double* drate, double* u, double* b) {
-    const auto seed = [](double value, double slope) {
-        Single s(value);
-        s.slope[0] = slope;
-        return s;
-    };
-    dual_pose[0] = {};
-    for (int i = 0; i < 3; ++i) dual_pose[0].A[i][i] = Single(1.0);
-    dual_velocity[0] = dual_acceleration[0] = {};
-    for (const TreeLink& link : links) {
-        MotionAxes<Single> own[most_motions];
-        Single y[most_motions], y1[most_motions], y2[most_motions];
-        for (int k = 0; k < link.motions; ++k) {
-            const int j = link.motion + k;
-            y[k] = seed(z[j], dz[j]), y1[k] = seed(rate[j], drate[j]), y2[k] = Single(second[j]);
-        }
-        const bool point = is_point(link);
-        Pose<Single>& pose = dual_pose[link.body];
-        calc_link_pose(link, point, motions.data() + link.motion, y, dual_pose[link.parent], pose, own);
-        const Vec3<Single> d = pose.r - dual_pose[link.parent].r;
-        Spatial<Single> own_bias;
-        calc_link_velocity(link, point, own, y1, d, dual_velocity[link.parent], dual_velocity[link.body], own_bias);
-        calc_link_acceleration(link, point, own, y2, d, own_bias, dual_acceleration[link.parent],
-                               dual_acceleration[link.body]);
-        const Body& body = tables.bodies[link.body];
-        for (const bool second_order : {false, true}) {
-            const Spatial<Single>& s = second_order ? dual_acceleration[link.body] : dual_velocity[link.body];
-            const Vec3<Single> turn = body.kind == body_rigid ? transpose_times(pose.A, s.angular) : s.angular;
-            const Single full[6] = {s.linear.x, s.linear.y, s.linear.z, turn.x, turn.y, turn.z};
-            double* out = second_order ? b : u;
-            for (int i = 0; i < body.nv; ++i) out[body.v + i] = full[body.columns[i]].slope[0];
-        }
+void Tree::calc_coordinates(const Workspace& w, const double* d, double* dz) {
+    for (std::size_t i = 0; i < links.size(); ++i)
+        solve_link(links[i], read_relative(w, static_cast<int>(i), d), dz + links[i].motion);
+}
+
+void Tree::calc_link_inverse(int index, double* inverse) const {
+    double dz[most_motions];
+    for (int c = 0; c < 6; ++c) {
+        Spatial<double> unit{};
+        (c < 3 ? unit.angular : unit.linear)[c % 3] = 1;
+        solve_link(links[index], unit, dz);
+        for (int k = 0; k < links[index].motions; ++k) inverse[k * 6 + c] = dz[k];
     }
+}
+void Tree::calc_link_coordinates(const Workspace& w, int index, const double* inverse, const double* d,
+                                 double* dz) const {
+    const Spatial<double> s = read_relative(w, index, d);
+    for (int k = 0; k < links[index].motions; ++k, inverse += 6)
+        dz[links[index].motion + k] = inverse[0] * s.angular.x + inverse[1] * s.angular.y + inverse[2] * s.angular.z +
+                                      inverse[3] * s.linear.x + inverse[4] * s.linear.y + inverse[5] * s.linear.z;
 }
 
 // --- turns of arbitrary zero -----------------------------------------------------------------------------------------

@@ -8,10 +8,15 @@
 #include <vector>
 
 #include "../kernels/tree.hpp"
+#include "linear/lanes.hpp"
 #include "tables.hpp"
 #include "workspace.hpp"
 
 namespace linkwork {
+
+struct WideMotion { // spatial vectors of several directions side by side, about the origin of the ground
+    Vec3<Lanes> angular, linear;
+};
 
 class Tree {
 public:
@@ -22,9 +27,9 @@ public:
     // The way down: from z to w.pose; from rate to w.twist.
     void set_position(Workspace& w);
     void set_velocity(Workspace& w);
-    // z'' of the tree with free coordinates from the wrenches in w. False: a motion that nothing resists.
-    bool calc_acceleration(const Workspace& w);
-    // The same with the pivots of the last time, after the projected forces (MotionPivot::w) have changed.
+    // The way up: frees all motions under the wrenches in w. False: a motion that nothing resists.
+    bool calc_pivots(const Workspace& w);
+    // The way down again: z'' and the accelerations of bodies from the pivots.
     void calc_second();
 
     // The state in the coordinates of the bodies; q keeps the signs of its Euler parameters.
@@ -42,14 +47,21 @@ public:
     // d = H dz and dz with H dz = d, in velocity coordinates, at the position of the last set_position
     void calc_displacement(const Workspace& w, const double* dz, double* d);
     void calc_coordinates(const Workspace& w, const double* d, double* dz);
-    // What of changes (u, b) of velocities and accelerations comes from displacing coordinates by dz and rates by
-    // drate alone: u without H drate where drate is null, b without H times the change of z''.
-    void calc_slope(const double* dz, const double* drate, double* u, double* b);
+    // What of d one link's coordinates are, d of its body and its parent: row k of `inverse` ([motions][6]) times the
+    // relative motion. For many d at one position.
+    void calc_link_inverse(int link, double* inverse) const;
+    void calc_link_coordinates(const Workspace& w, int link, const double* inverse, const double* d, double* dz) const;
 
-    // dense: the six columns of body-fixed motion of one path, see closures.hpp
+    // What of changes u, b of velocities and accelerations comes from displacing coordinates by dz and rates by drate
+    // (null: none) with z'' kept: of `count` <= directions pairs at once, one after the other.
+    static constexpr int directions = lanes;
+    void calc_slopes(const Workspace& w, int count, const double* dz, const double* drate, double* u, double* b);
+
+    // what closed loops need, see closures.hpp
     const MotionAxes<double>& axes_of(int k) const { return axes[k]; }
     MotionPivot<double>& pivot_of(int k) { return pivots[k]; }
     const MotionPivot<double>& pivot_of(int k) const { return pivots[k]; }
+    const Spatial<double>& bias_of(int link) const { return bias[link]; }
     const Vec& step_of(int link) const { return steps[link]; }
 
     const Tables& tables;
@@ -64,7 +76,10 @@ private:
     bool find_link_position(const TreeLink& link, const Workspace& w, const Pose<double>& target);
     void solve_link(const TreeLink& link, const Spatial<double>& motion, double* dz) const;
     Spatial<double> read(const Workspace& w, int body, const double* v) const;
+    Spatial<double> read_relative(const Workspace& w, int link, const double* d) const;
     void write(const Workspace& w, int body, const Spatial<double>& s, double* v) const;
+    void write_slopes(const Workspace& w, const TreeLink& link, int first, int count, const Vec3<Lanes>& s,
+                      double* out) const;
     double calc_planar_turn(const double* q, const TreeLink& link) const;
 
     std::vector<char> leaf, opens;   // no link hangs on it; it is the first to add to its parent in the sweep upwards
@@ -72,10 +87,9 @@ private:
     std::vector<MotionAxes<double>> axes;
     std::vector<MotionPivot<double>> pivots;
     std::vector<Articulated<double>> inertia;
-    std::vector<Vec> steps;                                          // d of each link
-    std::vector<Spatial<double>> velocity, bias, acceleration, work; // velocity, acceleration, work: per body
-    std::vector<Pose<Dual<double, 1>>> dual_pose;
-    std::vector<Spatial<Dual<double, 1>>> dual_velocity, dual_acceleration;
+    std::vector<Vec> steps;                                                // d of each link
+    std::vector<Spatial<double>> velocity, bias, acceleration, work;       // velocity, acceleration, work: per body
+    std::vector<WideMotion> displaced, velocity_slope, acceleration_slope; // of calc_slopes, per body
 };
 
 } // namespace linkwork

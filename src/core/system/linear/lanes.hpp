@@ -21,6 +21,7 @@ inline Lanes load(const double* p) { return {_mm512_loadu_pd(p)}; }
 inline void store(double* p, const Lanes& a) { _mm512_storeu_pd(p, a.v); }
 inline Lanes broadcast(double a) { return {_mm512_set1_pd(a)}; }
 inline Lanes operator+(const Lanes& a, const Lanes& b) { return {_mm512_add_pd(a.v, b.v)}; }
+inline Lanes operator-(const Lanes& a, const Lanes& b) { return {_mm512_sub_pd(a.v, b.v)}; }
 inline Lanes operator*(const Lanes& a, const Lanes& b) { return {_mm512_mul_pd(a.v, b.v)}; }
 inline Lanes operator*(const Lanes& a, double b) { return {_mm512_mul_pd(a.v, _mm512_set1_pd(b))}; }
 // c + a b and c - a b
@@ -82,6 +83,11 @@ inline Lanes broadcast(double value) {
 inline Lanes operator+(const Lanes& a, const Lanes& b) {
     Lanes c;
     for (int i = 0; i < lanes; ++i) c.v[i] = a.v[i] + b.v[i];
+    return c;
+}
+inline Lanes operator-(const Lanes& a, const Lanes& b) {
+    Lanes c;
+    for (int i = 0; i < lanes; ++i) c.v[i] = a.v[i] - b.v[i];
     return c;
 }
 inline Lanes operator*(const Lanes& a, const Lanes& b) {
