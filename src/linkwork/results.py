@@ -33,6 +33,7 @@ class Statistics:
     steps: int = 0
     rejected: int = 0
     restarts: int = 0
+    discontinuities: int = 0  # of forces and motions, met and crossed without being announced
     evaluations: int = 0
     jacobians: int = 0
     decompositions: int = 0  # of the iteration matrices of implicit methods
@@ -168,6 +169,7 @@ class Result(States):
         options: dict[str, Any],
         statistics: Statistics,
         methods: Sequence[MethodSpan] = (),
+        discontinuities: Sequence[float] = (),
         events: Sequence[EventHit] = (),
         warnings: Sequence[str] = (),
         initial_correction: Any = None,
@@ -183,6 +185,7 @@ class Result(States):
         self.options = options
         self.statistics = statistics
         self.methods = list(methods)
+        self.discontinuities = [float(t) for t in discontinuities]
         self.events = tuple(events)
         self.warnings = list(warnings)
         self.initial_correction = initial_correction
@@ -236,6 +239,10 @@ class Result(States):
         ]
         if joint:
             lines.append(f"violation       {gap:.2e} at most (joint '{joint}'), of velocities {gap_rate:.2e}")
+        if self.discontinuities:
+            shown = ", ".join(f"{t:.6g}" for t in self.discontinuities[:6])
+            more = len(self.discontinuities) - 6
+            lines.append(f"discontinuities at t = {shown} s" + (f", and {more} more" if more > 0 else ""))
         lines += [f"event           '{hit.name}' at t = {hit.t:.9g} s" for hit in self.events[:10]]
         if len(self.events) > 10:
             lines.append(f"                and {len(self.events) - 10} further events")

@@ -66,6 +66,7 @@ def simulate(
     max_step: float | None = None,
     first_step: float | None = None,
     max_steps: int | None = None,
+    discontinuities: bool = True,
 ) -> Result:
     """Computes the motion from t_start to t_end and returns it, also when the run ends early.
 
@@ -73,10 +74,13 @@ def simulate(
     ones. output: times to store (a number is their spacing); accepted steps otherwise. initial: "project" moves the
     start onto the constraints and says by how much, "refuse" raises when it is off them. start: what `model.assemble`
     returned; it is also taken by itself as long as the model is unchanged. callback(state) after every accepted step;
-    a true answer ends the run.
+    a true answer ends the run. discontinuities: jumps of forces that nobody announced are looked for where steps fail,
+    and the integrator begins anew behind them.
     """
     from .compile import compile_model
 
+    if not isinstance(discontinuities, bool):
+        raise InputError(f"simulate: discontinuities = {discontinuities!r} must be True or False")
     settings = read_settings(t_start, t_end, rtol, atol, output, step, max_step, first_step, max_steps)
     chosen = replace_linear(read_method(method), linear)
     formulation_options = chosen.formulation_options
@@ -89,6 +93,7 @@ def simulate(
     try:
         hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
         driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs()}
+        driver["discontinuities"] = discontinuities
         limit_driven_steps(compiled, assembly, driver)
         departure = depart(compiled, assembly, settings, driver)
         begin = departure or assembly
@@ -102,8 +107,8 @@ def simulate(
         bar.close()
     options = {
         "rtol": settings.rtol, "atol": settings.atol, "t_start": settings.t_start, "t_end": settings.t_end,
-        "step": step, "initial": initial, **formulation_options, **chosen.integrator_options,
-        **({"cut": chosen.cut} if chosen.cut else {}),
+        "step": step, "initial": initial, "discontinuities": discontinuities, **formulation_options,
+        **chosen.integrator_options, **({"cut": chosen.cut} if chosen.cut else {}),
     }  # fmt: skip
     result = build_result(compiled, raw, assembly, watched, hooks, str(chosen), options, settings)
     if raise_on_failure and not result.status.success:
@@ -325,6 +330,7 @@ def build_result(
         options=options,
         statistics=statistics,
         methods=spans,
+        discontinuities=raw.get("discontinuities", ()),
         events=hits,
         warnings=[
             *find_warnings(compiled, steps, assembly, raw["statistics"]),

@@ -22,6 +22,7 @@ DriverOptions read_driver_options(const nb::dict& d) {
     get("max_step", o.max_step);
     get("fixed_step", o.fixed_step);
     get("max_steps", o.max_steps);
+    get("discontinuities", o.discontinuities);
     get("output", o.output);
     if (d.contains("events"))
         for (nb::handle h : nb::list(nb::object(d["events"])))
@@ -173,6 +174,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["steps"] = out.facts.steps;
     statistics["rejected"] = out.facts.rejected;
     statistics["restarts"] = out.facts.restarts;
+    statistics["discontinuities"] = out.discontinuities.size();
     statistics["wall_time"] = out.facts.wall_time;
     statistics["smallest_step"] = out.facts.smallest_step;
     statistics["largest_step"] = out.facts.largest_step;
@@ -184,6 +186,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     statistics["restrictions"] = spent.restrictions;
     result["statistics"] = statistics;
     result["methods"] = to_list(out.methods);
+    result["discontinuities"] = to_array(std::move(out.discontinuities));
     return result;
 }
 

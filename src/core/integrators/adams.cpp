@@ -56,6 +56,7 @@ public:
     double t() const override { return t_; }
     const double* x() const override { return x_.data(); }
     int order() const override { return k_; }
+    bool has_history() const override { return true; }
     double stiffness() const override { return stiffness_; }
 
 private:

@@ -50,6 +50,7 @@ public:
     double t() const override { return t_; }
     const double* x() const override { return past_.data(); }
     int order() const override { return k_; }
+    bool has_history() const override { return true; }
     IntegratorFacts facts() const override { return linearization_.facts; }
 
 private:

@@ -91,6 +91,8 @@ struct Integrator {
     virtual const double* x() const = 0;
     virtual int order() const = 0; // current order
     virtual IntegratorFacts facts() const { return {}; }
+    // Whether it works with past steps: then a restart costs it its order.
+    virtual bool has_history() const { return false; }
     // Of explicit methods: h |lambda| of the largest eigenvalue in the last accepted step, over what the method bears
     // for lambda < 0, as far as two rates at the same time tell: near 1 stability sets the step [hairer2 IV.2]. 0: not
     // known.
@@ -118,7 +120,9 @@ struct MethodSpan {
 // "generalized_alpha". Throws std::invalid_argument for a name, a variant, an order or a damping that does not exist.
 std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, const Tolerances& tolerances,
                                              const IntegratorOptions& options = {});
-// The same for the x that the formulation has now: it has to be started.
+// What its tolerances are for the x that the formulation has now: it has to be started.
+Tolerances build_tolerances(const IntegratorChoice& choice, const Formulation& formulation);
+// An integrator for that x.
 std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, Formulation& formulation);
 
 } // namespace linkwork

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <utility>
 
 #include "../system/equations.hpp"
 #include "events.hpp"
@@ -30,7 +31,7 @@ class Runner final : public EventSampler {
 public:
     Runner(Formulation& formulation, const IntegratorChoice& choice, const Tables& tables, const DriverOptions& options,
            const Hooks& hooks)
-        : formulation_(formulation),
+        : formulation_(formulation), choice_(choice), finder_(calc_most_entries(tables)),
           partners_(choice.name, choice.tolerance(), build_limits(options), calc_most_entries(tables),
                     [&formulation, choice](const std::string& name) {
                         IntegratorChoice named = choice;
@@ -51,8 +52,9 @@ private:
     void fit_integrator();
     Status judge_method(double t_before);
     Status advance();
+    Status find_discontinuity(double& t, bool& here);
     Status examine(double t, bool& cut);
-    Status store_events(double& t_cut, bool& cut);
+    Status store_events(double t_end, double& t_cut, bool& cut);
     Status store_outputs(double t);
     Status finish_step(bool& repeat);
     Status finish_cut_step(double t, bool& repeat);
@@ -61,9 +63,11 @@ private:
     Status store_start(double t);
     bool has_events() const { return watch_.size() > 0; }
     Status calc_values_at(double t, const double* x, double* values);
-    Status restart_at_kink(double t);
+    Status restart_at_kink(double t, bool keep_step);
 
     Formulation& formulation_;
+    const IntegratorChoice choice_;
+    DiscontinuityFinder finder_;
     Partners partners_;
     Integrator* integrator_ = nullptr; // of the partners, for the x of now
     const DriverOptions& options_;
@@ -80,8 +84,9 @@ private:
     std::unique_ptr<bool[]> fired_;
     const double sign_;
     Storage stored_;
-    bool ended_ = false;   // by an event or a hook
-    bool at_kink_ = false; // the attempted step is cut at a kink
+    bool ended_ = false;    // by an event or a hook
+    double aimed_step_ = 0; // of the next step, to end near a discontinuity; 0: none
+    bool at_kink_ = false;  // the attempted step is cut at a kink
     Clock::time_point last_tick_{};
     Run result_;
 };
@@ -118,12 +123,13 @@ Status Runner::calc_values_at(double t, const double* x, double* values) {
     return Status::success;
 }
 
-// Records the crossings of the attempted step up to the first that ends it.
-Status Runner::store_events(double& t_cut, bool& cut) {
+// Records the crossings of the attempted step, which is to end at t_end, up to the first that ends it.
+Status Runner::store_events(double t_end, double& t_cut, bool& cut) {
     Motion motion{};
-    Status status = calc_values_at(loop_.t_next(), integrator_->candidate(), values_.data());
+    Status status = t_end == loop_.t_next() ? calc_values_at(t_end, integrator_->candidate(), values_.data())
+                                            : calc_values(t_end, values_.data());
     if (status != Status::success) return status;
-    status = watch_.find_crossings(*this, loop_.t(), loop_.t_next(), values_.data());
+    status = watch_.find_crossings(*this, loop_.t(), t_end, values_.data());
     if (status != Status::success) return status;
 
     // Crossings no further apart than the root finder can tell happen together: two actions at one instant both count.
@@ -172,6 +178,7 @@ Status Runner::finish_step(bool& repeat) {
         stored_.store_state(label, motion);
         const double before = loop_.t();
         status = loop_.accept(change == Change::small);
+        if (aimed_step_ > 0) loop_.propose(std::exchange(aimed_step_, 0));
         return status == Status::success && !loop_.finished() ? judge_method(before) : status;
     }
     // x means something else now (and may be shorter, when more constraints have become independent than there were at
@@ -225,13 +232,13 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
         changed = changed || specs_[i].action == EventAction::change;
     }
     if (changed) return change_state(t);
-    return ended_ ? Status::success : restart_at_kink(t);
+    return ended_ ? Status::success : restart_at_kink(t, at_kink_);
 }
 
 // The same state and the same chart, but what comes is not a smooth continuation of what was.
-Status Runner::restart_at_kink(double t) {
+Status Runner::restart_at_kink(double t, bool keep_step) {
     fit_integrator();
-    Status status = loop_.restart(t, point_.data(), true);
+    Status status = loop_.restart(t, point_.data(), keep_step);
     if (status == Status::success) status = calc_values_at(t, point_.data(), values_.data());
     if (status == Status::success) watch_.reset(values_.data(), fired_.get());
     return status;
@@ -261,6 +268,22 @@ Status Runner::store_start(double t) {
     return Status::success;
 }
 
+// Steps failed beyond the candidate: because f is not smooth there? If a place is found so near that the continuous
+// extension of the step reaches over it, the step is to end there, at t, and the integrator begins anew.
+Status Runner::find_discontinuity(double& t, bool& here) {
+    if (loop_.ends()) return Status::success;
+    using Finding = DiscontinuityFinder::Finding;
+    Finding finding = Finding::nothing;
+    double distance = 0;
+    const Tolerances tolerances = build_tolerances(choice_, formulation_);
+    const Status status =
+        finder_.find(formulation_, *integrator_, tolerances, loop_.t(), loop_.step(), finding, distance);
+    here = finding == Finding::here;
+    if (here) t += distance;
+    aimed_step_ = finding == Finding::ahead ? distance : 0;
+    return status;
+}
+
 // Tries the step until it is done. Whatever fails on the way (a trial point that cannot be assembled, say) is met with
 // a shorter step as long as that may help.
 Status Runner::advance() {
@@ -268,15 +291,20 @@ Status Runner::advance() {
         Status status = loop_.find_candidate();
         if (status != Status::success) return status;
         const Storage::Marks marks = stored_.marks();
-        bool cut = false, repeat = true;
-        double t_cut = loop_.t_label();
-        if (has_events()) status = store_events(t_cut, cut);
+        bool cut = false, broken = false, repeat = true;
+        double t_end = loop_.t_next(), t_cut = loop_.t_label();
+        if (finder_.suspects()) status = find_discontinuity(t_end, broken);
+        if (broken) t_cut = t_end;
+        if (has_events() && status == Status::success) status = store_events(t_end, t_cut, cut);
+        broken = broken && !cut;
+        cut = cut || broken;
         if (status == Status::success && at_kink_ && loop_.aim(t_cut)) {
             stored_.rewind(marks);
             continue;
         }
         if (status == Status::success) status = store_outputs(t_cut);
         if (status == Status::success) status = cut ? finish_cut_step(t_cut, repeat) : finish_step(repeat);
+        if (status == Status::success && broken) result_.discontinuities.push_back(finder_.place());
         if (status == Status::success) return call_hooks(result_.t_reached);
         if (!repeat) return status;
         stored_.rewind(marks);
@@ -314,6 +342,8 @@ Status Runner::open(const double* q, const double* v) {
     if (status != Status::success) return status;
     integrator_ = &partners_.current();
     loop_.use(*integrator_);
+    // in descriptor form there is no f to look at
+    if (options_.discontinuities && options_.fixed_step == 0 && !formulation_.descriptor()) loop_.watch(finder_);
     return loop_.start(options_.t_start, point_.data());
 }
 

@@ -36,7 +36,8 @@ struct DriverOptions {
     double max_step = 0;   // 0: none
     double fixed_step = 0; // 0: adaptive
     long max_steps = 10'000'000;
-    std::vector<double> output; // times wanted; empty: accepted steps only
+    bool discontinuities = true; // those not announced are looked for where steps fail
+    std::vector<double> output;  // times wanted; empty: accepted steps only
     std::vector<EventSpec> events;
 };
 
@@ -50,8 +51,9 @@ struct Run {
     double t_reached = 0;
     Stored stored;
     RunFacts facts;
-    IntegratorFacts spent;           // of all integrators of the run
-    std::vector<MethodSpan> methods; // which of them went on, when
+    IntegratorFacts spent;               // of all integrators of the run
+    std::vector<double> discontinuities; // times of those that were found
+    std::vector<MethodSpan> methods;     // which of them went on, when
 };
 
 // The integrator is built here, and built anew whenever x has changed its size.

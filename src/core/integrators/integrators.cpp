@@ -44,7 +44,7 @@ std::unique_ptr<Integrator> build_integrator(const std::string& name, int size, 
 
 constexpr double full_turn = 6.283185307179586;
 
-std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, Formulation& formulation) {
+Tolerances build_tolerances(const IntegratorChoice& choice, const Formulation& formulation) {
     std::vector<int> kinds(formulation.size());
     formulation.fill_kinds(kinds.data());
     Tolerances tolerances{choice.rtol, {}};
@@ -58,6 +58,11 @@ std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, For
         tolerances.largest.push_back(angle ? full_turn : std::numeric_limits<double>::infinity());
         tolerances.atol.push_back(algebraic ? std::numeric_limits<double>::infinity() : atol);
     }
+    return tolerances;
+}
+
+std::unique_ptr<Integrator> build_integrator(const IntegratorChoice& choice, Formulation& formulation) {
+    const Tolerances tolerances = build_tolerances(choice, formulation);
     if (const Descriptor* equations = formulation.descriptor())
         return build_newmark(choice.name, equations->positions(), equations->velocities(), tolerances, choice.options);
     return build_integrator(choice.name, formulation.size(), tolerances, choice.options);

@@ -15,11 +15,13 @@ double StepLoop::calc_floor() const {
 Status StepLoop::start(double t, const double* x) {
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : limits_.first_step;
     arrived_ = false;
+    if (finder_) finder_->begin();
     return integrator_->start(ode_, t, x, limits_.t_end, proposal_);
 }
 
 Status StepLoop::restart(double t, const double* x, bool keep_step) {
     ++facts_.restarts;
+    if (finder_) finder_->begin();
     proposal_ = limits_.fixed_step > 0 ? limits_.fixed_step : keep_step ? next_ : 0;
     return integrator_->start(ode_, t, x, limits_.t_end, proposal_);
 }
@@ -54,6 +56,10 @@ Status StepLoop::find_candidate() {
         if (attempt.status == Status::success && (fixed || attempt.error <= 1)) {
             next_ = attempt.next;
             return Status::success;
+        }
+        if (finder_ && (attempt.status == Status::success || attempt.status == Status::no_convergence)) {
+            const double error = attempt.status == Status::success ? attempt.error : std::nan("");
+            finder_->note_rejection(*integrator_, step_, error);
         }
         if (attempt.status == Status::no_convergence && !fixed) {
             ++facts_.rejected;
@@ -92,6 +98,7 @@ void StepLoop::count_step(double h, bool full) {
 }
 
 Status StepLoop::accept(bool changed) {
+    if (finder_) finder_->note_acceptance(integrator_->t(), step_);
     const Status status = integrator_->accept(ode_, changed, next_);
     if (status != Status::success) return status;
     accept_without_history();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "contract.hpp"
+#include "discontinuity.hpp"
 
 namespace linkwork {
 
@@ -27,6 +28,9 @@ public:
     // follow.
     void use(Integrator& integrator) { integrator_ = &integrator; }
 
+    // Steps that fail and steps that succeed are told to it from now on.
+    void watch(DiscontinuityFinder& finder) { finder_ = &finder; }
+
     Status start(double t, const double* x);
     // Begins anew at (t, x): with the step of now, or with one to be found.
     Status restart(double t, const double* x, bool keep_step);
@@ -40,6 +44,8 @@ public:
     // there, because it saw too much of what lies behind (or nothing of what lies between).
     bool aim(double t);
     Status accept(bool changed);
+    // The next step is to have this size.
+    void propose(double h) { proposal_ = h; }
     // The candidate is taken, but the integrator is not told: a restart follows.
     void accept_without_history();
     // Counts a step that ends inside the attempted one, at an event.
@@ -50,6 +56,7 @@ public:
     double t_next() const { return integrator_->t() + step_; }          // of the candidate, as the equations see it
     double t_label() const { return last_ ? limits_.t_end : t_next(); } // the same, exactly t_end at the end
     double step() const { return step_; }
+    bool ends() const { return last_; } // the candidate ends the run
     const StepFacts& facts() const { return facts_; }
 
 private:
@@ -59,6 +66,7 @@ private:
 
     Implicit& ode_;
     Integrator* integrator_ = nullptr;
+    DiscontinuityFinder* finder_ = nullptr;
     const StepLimits limits_;
     StepFacts facts_;
     double proposal_ = 0, next_ = 0; // magnitudes: step to try now; step to try after the candidate is accepted
