@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import models
 from ..errors import LinkworkError
-from ..methods import EMBEDDED, FORMULATIONS, HIGHEST_ORDER, INTEGRATORS, LEGAL, MULTIPLIERS
+from ..methods import AUTO, EMBEDDED, FORMULATIONS, HIGHEST_ORDER, INTEGRATORS, LEGAL, MULTIPLIERS
 from ..states import States
 from .figure import save_figure
 from .runs import Start, find_start, run_timed
@@ -102,7 +102,7 @@ def measure_orders(pairs: Sequence[str] | None = None) -> dict[str, float]:
     orders = {}
     for pair in list_pairs() if pairs is None else pairs:
         integrator = pair.split("/")[1]
-        if integrator in HIGHEST_ORDER or integrator in EMBEDDED:
+        if integrator in HIGHEST_ORDER or integrator in (*EMBEDDED, AUTO):
             continue
         errors = []
         for count in COUNTS:
