@@ -16,7 +16,7 @@ METHODS = [
     for integrator in ("dopri5", "dop853", "adams", "phem56")
     if integrator in integrators
 ]
-METHODS += ["partitioning/radau5", "partitioning/sdirk4", "tangent_plane/bdf"]
+METHODS += ["partitioning/radau5", "partitioning/sdirk4", "tangent_plane/bdf", "recursive/bdf"]
 
 
 def build_ball(height: float = 1.0, sideways: float = 0.3) -> lw.Model:

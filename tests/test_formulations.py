@@ -24,7 +24,7 @@ PAIRS = [
 ]
 ODES = [formulation for formulation, integrators in LEGAL.items() if "dopri5" in integrators]
 FIRST_ORDER = "half_explicit_euler"  # too coarse for the tolerances of the others: test_half_explicit.py
-EXACT = ("partitioning", "tangent_plane", "projection")  # these keep the constraints
+EXACT = ("partitioning", "tangent_plane", "recursive", "projection")  # these keep the constraints
 SHORT = {"hmmwv-soft": 0.02}  # before the tires meet the edge of the road, where no method shows its order
 
 

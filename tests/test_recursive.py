@@ -276,3 +276,31 @@ def test_rigid_planar_and_point_bodies_meet_in_one_tree():
         seen["planar on rigid"] += int(np.any((kinds[links["body"]] == 1) & (kinds[links["parent"]] == 2)))
         seen["closed"] += int(len(compiled.tables["closures"]) > 0)
     assert min(seen.values()) > 5, seen
+
+
+def test_a_tree_needs_no_factorization_and_no_iteration():
+    result = lw.models.chain(n=6, form="spatial").simulate(0.2, method="recursive/dop853", progress=False)
+    spent = result.statistics
+    assert spent.evaluations > 50
+    assert spent.factorizations == spent.linear_solves == spent.position_iterations == spent.repartitions == 0
+    assert result.violations.largest[1] < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order", "steps"),
+    [("dopri5", 5, 16), ("sdirk4", 4, 16), ("radau5", 5, 16), ("rodas", 4, 32), ("park", 2, 40), ("hht", 2, 40)],
+)
+def test_integrators_keep_their_order_on_closed_loops(integrator, order, steps):
+    model = lw.models.four_bar(form="spatial", angular_velocity=-4.0)
+    times = np.linspace(0.0, 0.4, steps + 1)
+    exact = model.simulate(0.4, method="partitioning/dop853", rtol=1e-13, atol=1e-13, output=times, progress=False)
+    errors = []
+    for n in (steps, 2 * steps):
+        run = model.simulate(
+            0.4, method=f"recursive/{integrator}", step=0.4 / n, rtol=1e-10, atol=1e-10, progress=False
+        )
+        assert run.status.success, run.status.message
+        every = n // steps
+        gaps = [np.abs(run[name].position[::every] - exact[name].position).max() for name in run.bodies]
+        errors.append(max(gaps))
+    assert order - 0.4 < np.log2(errors[0] / errors[1]) < order + 1.2, errors

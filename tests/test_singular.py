@@ -20,9 +20,10 @@ METHODS = (
     "partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "partitioning/radau5", "tangent_plane/dopri5",
     "tangent_plane/adams", "index1/dopri5", "index1/dop853", "baumgarte/dopri5", "baumgarte/dop853",
     "projection/dopri5", "projection/dop853", "projection/adams", "index2/phem56", "index2/radau5", "index2/bdf",
-    "ggl/sdirk4", "ggl/bdf",
+    "ggl/sdirk4", "ggl/bdf", "recursive/dopri5", "recursive/dop853", "recursive/adams",
 )  # fmt: skip
-STEADY = ("partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "projection/dopri5", "projection/adams")
+STEADY = ("partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "projection/dopri5", "projection/adams",
+          "recursive/dopri5", "recursive/dop853")  # fmt: skip
 
 
 def build_parallelogram(

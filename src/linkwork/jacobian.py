@@ -276,9 +276,10 @@ def find_rank_loss(
     times = np.linspace(steps._t[k - 1], steps._t[k], 17)
     values = calc_smallest(times)
     ends = min(values[0], values[-1])
-    for _ in range(3):
+    for sweep in range(3):
         i = int(np.argmin(values))
-        if values[i] > 0.5 * ends and 0 < i < len(times) - 1:
+        # an end may lie so near that only the second look tells
+        if sweep > 0 and values[i] > 0.5 * ends and 0 < i < len(times) - 1:
             return None
         times = np.linspace(times[max(i - 1, 0)], times[min(i + 1, len(times) - 1)], 17)
         values = calc_smallest(times)

@@ -29,8 +29,8 @@ private:
     const LinearSolver* chart_solver() const override { return nullptr; }
 
     Status prepare(double t) override {
-        engine_ready = false;
-        settled = false;
+        engine_ready = settled = false;
+        fresh = true;
         if (!closures.empty()) {
             const Status status = engine.prepare(t, q.data());
             if (status != Status::success) return status;
@@ -49,14 +49,11 @@ private:
             calc_body_wrenches(tables, t, w);
             if (w.user_failed) return Status::user_error;
             if (!tree.calc_pivots(w)) return Status::singular_position;
-            // pivots of the free tree say what a unit of a coordinate is worth
-            for (int k = 0; k < tree.size(); ++k) scale[k] = std::sqrt(tree.pivot_of(k).inverse);
-            if (count > 0) ++engine.facts.repartitions;
             closures.calc_jacobian(w);
-            if (!closures.choose(scale, options.rank_tolerance)) return Status::singular_position;
-            condition_at_choice = closures.calc_condition(scale);
-            engine.facts.condition = condition_at_choice;
+            if (!choose()) return Status::singular_position;
         }
+        if (!fresh) ++engine.facts.repartitions;
+        fresh = false;
         count = static_cast<int>(closures.independent.size());
         carrying.clear();
         for (std::size_t i = 0, k = 0; i < tree.links.size(); ++i) {
@@ -78,7 +75,18 @@ private:
         if (closures.empty()) return true;
         const double condition = closures.calc_condition(scale);
         engine.facts.condition = condition;
-        return condition < options.repartition_growth * condition_at_choice;
+        if (condition < options.repartition_growth * condition_at_choice) return true;
+        const std::vector<int> old = closures.independent;
+        return choose() && closures.independent == old; // the same coordinates may still be the best
+    }
+
+    // Pivots of the free tree say what a unit of a coordinate is worth.
+    bool choose() {
+        for (int k = 0; k < tree.size(); ++k) scale[k] = std::sqrt(tree.pivot_of(k).inverse);
+        if (!closures.choose(scale, options.rank_tolerance)) return false;
+        condition_at_choice = closures.calc_condition(scale);
+        engine.facts.condition = condition_at_choice;
+        return true;
     }
 
     Status recover_position(double t, const double* y) override {
@@ -338,6 +346,7 @@ private:
     std::vector<double> inverses, unit, still, tangents, rates_of; // tangents, rates_of: z and z' by columns of J1
     std::vector<Spatial<double>> carried;                          // per body
     double condition_at_choice = 0;
+    bool fresh = true;           // the run or a new beginning, not a change of chart
     bool engine_ready = false;   // the engine's solver has been prepared since the start
     bool settled = false;        // q, v, a, lambda are those of the state evaluated last
     bool engine_current = false; // and the engine holds the factorization there
