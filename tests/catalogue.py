@@ -9,7 +9,7 @@ conservative      total energy is constant
 redundant         more rows than rank
 driven            no freedom is left, or a driver acts (time appears in the constraints)
 stiff             explicit methods need steps far below the motion's time scale
-smooth            no kinks in forces or constraints: methods show their order
+smooth            no kinks, no impacts in forces or constraints: methods show their order
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ class Case:
     tags: frozenset[str]
     t_end: float  # a short run [s] in which the machine moves visibly
     kwargs: dict[str, Any] = field(default_factory=dict)
+    off: int = 0  # rows that do not hold at the start
 
     def build(self) -> lw.Model:
         return self.builder(**self.kwargs)
@@ -45,11 +46,13 @@ class Case:
 
     @property
     def redundant(self) -> int:
-        return self.rows - self.rank
+        return self.rows - self.off - self.rank
 
 
-def _case(name: str, machine: str, sizes: tuple[int, int, int, int], tags: str, t_end: float, **kwargs: Any) -> Case:
-    return Case(name, getattr(lw.models, machine), *sizes, frozenset(tags.split()), t_end, kwargs)
+def _case(
+    name: str, machine: str, sizes: tuple[int, int, int, int], tags: str, t_end: float, off: int = 0, **kwargs: Any
+) -> Case:
+    return Case(name, getattr(lw.models, machine), *sizes, frozenset(tags.split()), t_end, kwargs, off)
 
 
 MACHINES: tuple[Case, ...] = (
@@ -91,6 +94,9 @@ MACHINES: tuple[Case, ...] = (
         "chain-spherical", "chain", (35, 30, 15, 15), "spatial conservative smooth", 0.1,
         n=5, form="spatial", joint="spherical",
     ),
+    _case("bouncing_block", "bouncing_block", (3, 3, 8, 0), "planar", 0.2, off=8),
+    _case("dead_stop", "dead_stop", (6, 6, 5, 4), "planar", 0.3, off=1),
+    _case("geneva", "geneva", (6, 6, 8, 5), "planar conservative", 0.1, off=3),
     _case("hmmwv", "hmmwv", (98, 84, 73, 73), "spatial", 0.2),
     _case("hmmwv-soft", "hmmwv", (98, 84, 66, 66), "spatial driven", 0.2, stiff=True, bushing_factor=0.01),
     _case("hmmwv-stiff", "hmmwv", (98, 84, 66, 66), "spatial driven stiff", 0.002, stiff=True),

@@ -100,6 +100,7 @@ JOINTS: tuple[tuple[str, int, Add], ...] = (
     ("planar", 3, _joint("Planar", point=HERE, axis=AXIS)),
     ("in_line", 2, _joint("InLine", point=HERE, axis=AXIS)),
     ("in_plane", 1, _joint("InPlane", point=HERE, axis=AXIS)),
+    ("gap", 0, _joint("Gap", point=HERE, axis=AXIS)),
     ("parallel", 2, _joint("Parallel", axis=AXIS)),
     ("perpendicular", 1, _joint("Perpendicular", axis_a=AXIS, axis_b=ACROSS)),
     ("distance", 1, _joint("Distance", point_a=HERE, point_b=THERE)),

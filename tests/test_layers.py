@@ -17,13 +17,13 @@ ROOMS = ["kernels", "system", "formulations", "integrators", "bindings"]
 P0 = {
     "bodies", "calls", "cams", "checks", "coordinates", "couplings",
     "errors", "events", "forces", "functions", "joints",
-    "methods", "model", "motions", "rotations", "sides", "status", "tables", "tree", "version", "words",
+    "methods", "model", "motions", "rotations", "sides", "status", "stops", "tables", "tree", "version", "words",
 }  # fmt: skip
 P1 = {"compile", "compile_forces"}
 P2 = {
     "departure", "embed", "embed_contract", "embed_cvode", "embed_driver", "embed_equations", "embed_events",
-    "embed_ida", "embed_kinks", "embed_scipy", "hooks", "initial", "jacobian", "kinematics", "progress", "report",
-    "run_warnings", "simulate", "states",
+    "embed_ida", "embed_kinks", "embed_scipy", "hooks", "impacts", "initial", "jacobian", "kinematics", "progress",
+    "report", "run_warnings", "simulate", "states", "switching",
 }  # fmt: skip
 P3 = {"results", "views", "channels"}
 LEVEL = {name: level for level, names in enumerate((P0, P1, P2, P3)) for name in names}

@@ -14,7 +14,7 @@ from .bodies import Body, Frame, Ground, PlanarBody, PointMass
 from .cams import PointOnCurve
 from .couplings import Coupler, Driver, Gear, RackAndPinion
 from .errors import AssemblyError, FunctionError, LinkworkError, MethodError, ModelError, SimulationError
-from .events import Event
+from .events import Event, Switch
 from .forces import (
     Bushing,
     JointFriction,
@@ -46,6 +46,7 @@ from .joints import (
 )
 from .methods import Method, method_table
 from .model import Model
+from .stops import Gap, Stop
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def __dir__() -> list[str]:
 
 __all__ = [
     "AssemblyError", "Body", "Bushing", "ConstantVelocity", "Coupler", "Cylindrical", "Distance", "Driver", "Event",
-    "Expression", "Fixed", "Frame", "FunctionError", "Gear", "Ground", "InLine", "InPlane", "JointFriction",
+    "Expression", "Fixed", "Frame", "FunctionError", "Gap", "Gear", "Ground", "InLine", "InPlane", "JointFriction",
     "LinkworkError", "Method", "MethodError", "Model", "ModelError", "Parallel", "Perpendicular", "Planar",
     "PlanarBody", "PointForce", "PointMass", "PointOnCurve", "PointTorque", "RackAndPinion", "Result", "Revolute",
     "RevoluteSpherical", "Road", "RotationalSpring", "Screw", "SimulationError", "Spherical", "Spring", "Status",
-    "Table", "Tire", "Translational", "Universal", "UserForce", "__version__", "method_table",
+    "Stop", "Switch", "Table", "Tire", "Translational", "Universal", "UserForce", "__version__", "method_table",
 ]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from .functions import Expression, Table, calc_value
 from .joints import Joint
 from .rotations import calc_quaternion
 from .sides import SideFinder
+from .stops import Stop
 from .tree import TreeJoint, build_tree
 from .words import FunctionWriter
 
@@ -87,10 +88,36 @@ class Compiled:
                 if name in self.joints:
                     raise ModelError(f"cut: '{name}' closes a loop in any case; name joints between two bodies")
                 raise ModelError(f"cut: there is no joint '{name}'; {suggest(name, known, 'joints')}")
-            bodies = self.tables["bodies"]
-            tree = build_tree(bodies["kind"], bodies["mass"], self.tree_joints, len(self.tables["rows"]), cut)
+            tree = self.build_tree(cut)
             self._kept["cut"], self._kept["cut system"] = cut, System({**self.tables, **tree}, self.callables)
         return self._kept["cut system"]
+
+    def build_tree(self, cut: tuple[str, ...]) -> dict[str, Any]:
+        """The tables of the tree with these joints cut."""
+        bodies = self.tables["bodies"]
+        return build_tree(bodies["kind"], bodies["mass"], self.tree_joints, len(self.tables["rows"]), cut)
+
+    def find_closures(self, cut: tuple[str, ...] = ()) -> np.ndarray:
+        """The rows that the motions of the tree do not satisfy."""
+        return np.asarray(self.build_tree(cut)["closures"] if cut else self.tables["closures"])
+
+    @property
+    def engaged(self) -> np.ndarray:
+        """1 for the rows that hold from the start, 0 for those that are switched on later, (rows,)."""
+        return np.asarray(self.tables["rows"]["engaged"], dtype=float)
+
+    def engage(self, engaged: np.ndarray) -> Compiled:
+        """The same model with these rows engaged; variants are kept."""
+        if np.array_equal(engaged, self.engaged):
+            return self
+        variants = self._kept.setdefault("variants", {})
+        key = np.asarray(engaged, dtype=np.int32).tobytes()
+        if key not in variants:
+            rows = self.tables["rows"].copy()
+            rows["engaged"] = engaged
+            variants[key] = replace(self, tables={**self.tables, "rows": rows}, _kept={"variants": variants})
+        variant: Compiled = variants[key]
+        return variant
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_kept": {}}
@@ -117,7 +144,7 @@ class Compiler:
         self.memory_values: list[float] = []
         self.curves: dict[Coordinate, int] = {}
         self.primitives: list[np.ndarray] = []
-        self.rows: list[tuple[int, int, float]] = []
+        self.rows: list[tuple[int, int, int, int, float]] = []
         self.blocks: list[tuple[int, int, int, int]] = []
         self.parts: list[list[int]] = []
         self.joints: dict[str, JointInfo] = {}
@@ -238,7 +265,7 @@ class Compiler:
             frames = (a.s, calc_quaternion(a.axes)), (b.s, calc_quaternion(b.axes))
             bodies = a.body, b.body
         else:
-            equations = [record.find_equation(self.find_coordinate, self.calc_initial)]
+            equations = record.find_equations(self.find_coordinate, self.calc_initial)
             first = equations[0].terms[0][1]
             bodies = first.a, first.b
             frames = self.find_frames(first)
@@ -247,10 +274,15 @@ class Compiler:
         pruned = [co.prune_planar(e, self.finder.kinds) for e in equations]
         kept = [e for e in pruned if e is not None]
         labels = [label for e in kept for label in e.labels]
-        block, start = self.write_block(name, kept), len(self.rows) - len(labels)
+        engaged = record.engaged and not isinstance(record, Stop)
+        block, start = self.write_block(name, kept, engaged), len(self.rows) - len(labels)
         if isinstance(record, Joint):
             self.place_in_tree(record, a, b, block, pruned, start)
         outputs = [(label, self.build_primitive(c)) for label, c in self.named.get(name, [])]
+        if isinstance(record, Stop):
+            if not kept:
+                raise ModelError("no motion in the x-y plane changes its coordinate; take another")
+            outputs = [("coordinate", self.build_primitive(kept[0].terms[0][1]))]
         self.joints[name] = JointInfo(
             name, record.kind, block, slice(start, len(self.rows)), labels, *bodies, *frames, outputs
         )
@@ -263,7 +295,8 @@ class Compiler:
             count = len(e.labels) if e is not None else 0
             rows.append(tuple(range(row, row + count)))
             row += count
-        self.tree_joints.append(TreeJoint(record.name, a, b, record.motions(a, b), block, tuple(rows)))
+        path = record.motions(a, b) if record.engaged else None  # what is switched on later carries no body
+        self.tree_joints.append(TreeJoint(record.name, a, b, path, block, tuple(rows)))
 
     def find_frames(self, c: Coordinate) -> tuple[FrameOnBody, FrameOnBody]:
         """Frames for the reactions of a coupling: those of the joint that owns its first coordinate, else body axes."""
@@ -283,7 +316,7 @@ class Compiler:
             if np.isfinite(goal):
                 self.memory_values[entry] = co.calc_value(c, self.finder.poses, goal)
 
-    def write_block(self, name: str, equations: list[Equation]) -> int:
+    def write_block(self, name: str, equations: list[Equation], engaged: bool) -> int:
         """Rows, parts and primitives of one joint; returns its block, -1 if it has no rows."""
         if not equations:
             return -1
@@ -298,7 +331,7 @@ class Compiler:
             row += len(e.labels)
         functions = [self.add_time_function(name, e) for e in equations]
         for e, function in zip(equations, functions, strict=True):
-            self.rows += [(block, function, e.constant)] * len(e.labels)
+            self.rows += [(block, function, int(engaged), 0, e.constant)] * len(e.labels)
         self.primitives += primitives
         self.blocks.append((first_row, row - first_row, first_part, len(touched)))
         self.parts += [[block, body, 0, 0] for body in touched]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .bodies import Frame
@@ -37,6 +37,7 @@ class Coupling:
     """Base of the records that constrain coordinates of other joints."""
 
     name: str
+    engaged: bool = field(default=True, kw_only=True)  # False: switched on by an event, see Switch
 
     @property
     def kind(self) -> str:
@@ -44,6 +45,9 @@ class Coupling:
 
     def find_equation(self, find: Find, value: Value) -> Equation:
         raise NotImplementedError
+
+    def find_equations(self, find: Find, value: Value) -> list[Equation]:
+        return [self.find_equation(find, value)]
 
 
 @dataclass(frozen=True)

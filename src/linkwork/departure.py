@@ -44,7 +44,7 @@ def find_departure(compiled: Compiled, assembly: Assembly, t: float, longest: fl
     """The state at most `longest` seconds after t, or None where the start is regular or the branch is not found."""
     system, q, v, memory = compiled.system, assembly.q, assembly.v, assembly.memory
     rank, active = system.active_rows(t, q, memory)
-    if rank == len(active):
+    if rank == int(np.sum(compiled.engaged)):
         return None
     try:
         a, lambda_ = system.accelerations(t, q, v, memory, active)

@@ -16,7 +16,7 @@ import numpy as np
 
 from .embed_contract import Array, EmbedError, EvaluationError, OdeCode, Rate, StepFailed, calc_norm
 from .embed_equations import Equations
-from .embed_events import EventWatch
+from .embed_events import EventWatch, StopWatch
 from .embed_kinks import KinkWatch
 from .hooks import CHANGE, RECORD, STOP
 from .status import STATUS_NAMES
@@ -56,11 +56,15 @@ class EmbeddedRun:
         self.max_step: float | None = options.get("max_step") or None
         self.max_steps = int(options.get("max_steps", 10_000_000))
         self.wanted = [float(t) for t in options.get("output", ())]
-        self.events = [(int(direction), int(action)) for direction, action in options.get("events", ())]
+        self.events = [(int(direction), int(action)) for direction, action, _ in options.get("events", ())]
+        self.stops = StopWatch([int(row) for _, _, row in options.get("events", ())], rtol, atol[0])
+        self.switchings: list[tuple[int, Array]] = []
+        if len(options.get("engaged", ())):
+            equations.engage(np.array(options["engaged"], dtype=float))
         self.kinks = KinkWatch(equations.calc_kinks)
         self.bound = self.t_end  # where the code has to stop: the end, or a kink before it
-        self.watch = EventWatch([direction for direction, _ in self.events])
-        self.watched = bool(self.events) and "events" in hooks
+        self.watch = EventWatch([direction for direction, _ in self.events], self.stops.rows.tolist())
+        self.watched = bool(self.events)
         self.fired = np.zeros(len(self.events), dtype=bool)
         self.stored: list[Row] = []
         self.outputs: list[Row] = []
@@ -243,6 +247,8 @@ class EmbeddedRun:
         self.move_on(label, w, label < self.t_end)
         if self.watched:
             self.watch.commit()
+        if len(self.stops):
+            self.stops.commit(self.values, self.equations.engaged)
         self.store_row(row)
         if changed and label < self.t_end:
             self.restart_code(h if getattr(self.code, "one_step", False) else None)
@@ -269,7 +275,8 @@ class EmbeddedRun:
         q, v = row[1], row[2]
         actions = [(i, self.events[i][1]) for i in np.flatnonzero(self.fired).tolist()]
         for i in [i for i, action in actions if action == CHANGE]:
-            q, v, stop = self.hooks["change"](i, t, q, v)
+            q, v, engaged, stop = self.hooks["change"](i, t, q, v)
+            self.engage(np.asarray(engaged, dtype=float))
             self.ended = self.ended or bool(stop)
         self.ended = self.ended or any(action == STOP for _, action in actions)
         if not any(action == CHANGE for _, action in actions):
@@ -280,20 +287,34 @@ class EmbeddedRun:
         if not self.ended and self.t_end - t > self.floor:
             self.restart_code(None)
 
+    def engage(self, engaged: Array) -> None:
+        """Switches rows on and off: the states from here on are those of these rows."""
+        if not np.array_equal(engaged, self.equations.engaged):
+            self.equations.engage(engaged)
+            self.switchings.append((len(self.stored), engaged))
+
     # -- events, outputs and hooks ------------------------------------------------------------------------------------
     def interpolate(self, t: float) -> Array:
         return np.asarray(self.code.interpolate(t), dtype=float)
 
     def calc_values(self, t: float, w: Array) -> Array:
-        q, v, _, _ = self.equations.lift(t, w)
-        return np.array(self.hooks["events"](t, q, v), dtype=float)
+        return self.calc_values_of(t, *self.equations.lift(t, w))
+
+    def calc_values_of(self, t: float, q: Array, v: Array, a: Array, multipliers: Array) -> Array:
+        """The user's event functions, and those of stops."""
+        values = np.zeros(len(self.events))
+        if "events" in self.hooks:
+            values = np.array(self.hooks["events"](t, q, v), dtype=float)
+        if len(self.stops):
+            self.stops.fill(values, self.equations.calc_gaps(t, q), multipliers, self.equations.engaged)
+        return values
 
     def store_events(self, t_new: float) -> float | None:
         """Records the crossings of the step up to the first that ends it, and returns the time of that one."""
+        self.values = self.calc_values(t_new, np.asarray(self.code.w, dtype=float))
         crossings = self.watch.find_crossings(
-            lambda t: self.calc_values(t, self.interpolate(t)), self.t, t_new,
-            self.calc_values(t_new, np.asarray(self.code.w, dtype=float)),
-        )  # fmt: skip
+            lambda t: self.calc_values(t, self.interpolate(t)), self.t, t_new, self.values
+        )
         self.fired[:] = False
         cut: float | None = None
         # crossings no further apart than the root finder can tell happen together
@@ -326,8 +347,12 @@ class EmbeddedRun:
         row = (t, *self.equations.lift(t, self.w))
         self.store_row(row)
         self.kinks.settle(row[1])
+        if len(self.stops):
+            gaps, rates, bends, force = self.equations.calc_gaps_and_force(*row[:4])
+            speed = float(np.abs(row[2]).max(initial=0.0))
+            self.stops.begin(gaps, rates, bends, row[4], self.equations.engaged, force, speed)
         if self.watched:
-            self.watch.reset(np.array(self.hooks["events"](t, row[1], row[2]), dtype=float), self.fired)
+            self.watch.reset(self.calc_values_of(*row), self.fired)
 
     def call_hooks(self) -> None:
         """After a step: the callback, and at most every 50 ms the clock's tick."""
@@ -352,7 +377,8 @@ class EmbeddedRun:
         }  # fmt: skip
         return {
             "status": status, "t_reached": self.t, "events": self.hits, "exception": exception,
-            "statistics": statistics, **stack_rows("", self.stored), **stack_rows("output_", self.outputs),
+            "statistics": statistics, "switchings": self.switchings,
+            **stack_rows("", self.stored), **stack_rows("output_", self.outputs),
         }  # fmt: skip
 
 

@@ -19,12 +19,22 @@ class Equations:
     def __init__(self, system: Any, formulation: str, options: dict[str, Any]):
         self._core = StateSpace(system, formulation, options)
         self._system = system
+        self.engaged = np.array(self._core.engaged, dtype=float)
 
     def start(self, t: float, q: Array, v: Array, memory: Array) -> Array:
         """Opens a chart at a state that satisfies the constraints; returns w."""
         status, w = self._core.start(t, q, v, memory)
         self._check(status, t)
         return self._take(w)
+
+    def engage(self, engaged: Array) -> None:
+        """From the next start on these rows hold (1) and those do not (0)."""
+        self.engaged = np.ascontiguousarray(engaged, dtype=float)
+        self._core.engage(self.engaged)
+
+    def calc_gaps(self, t: float, q: Array) -> Array:
+        """All constraint rows at q, those of open stops among them."""
+        return self._take(self._system.constraints(t, np.ascontiguousarray(q, dtype=float), self.memory))
 
     def fun(self, t: float, w: Array) -> Array:
         """w' at (t, w)."""
@@ -54,6 +64,15 @@ class Equations:
         return self._take(corrected), change != 0
 
     changed_chart = False  # whether the last correct opened another chart, also when it failed afterwards
+
+    def calc_gaps_and_force(self, t: float, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, float]:
+        """All constraint rows at (q, v, a), their first and second rates, and the largest generalized force."""
+        q, v = np.ascontiguousarray(q, dtype=float), np.ascontiguousarray(v, dtype=float)
+        jacobian = self._take(self._system.jacobian(t, q, self.memory))
+        rates = jacobian @ v - self._take(self._system.velocity_target(t, q, self.memory))
+        force = np.abs(self._take(self._system.forces(t, q, v, self.memory))).max(initial=0.0)
+        bends = jacobian @ a - self._take(self._system.gamma(t, q, v, self.memory))
+        return self.calc_gaps(t, q), rates, bends, float(force)
 
     def calc_kinks(self, q: Array) -> Array:
         """Signed distances from the kinks of forces at q."""

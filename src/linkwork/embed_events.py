@@ -23,8 +23,9 @@ TINY = sys.float_info.min
 class EventWatch:
     """Remembers the side of every event function and finds the crossings of one step after the other."""
 
-    def __init__(self, directions: Sequence[int]) -> None:
+    def __init__(self, directions: Sequence[int], rows: Sequence[int] = ()) -> None:
         self._directions = np.array(directions, dtype=int)
+        self._stops = np.array([row >= 0 for row in rows] or [False] * len(directions), dtype=bool)
         self._sides = self._values = np.zeros(len(directions))
         self._trial = (self._sides, self._values)
         self._after_event = False
@@ -36,7 +37,8 @@ class EventWatch:
         """Sets the sides from the values at a start; events that just fired begin without a side."""
         self._after_event = bool(np.any(fired))
         self._values = values
-        self._sides = np.where(fired, 0.0, np.sign(values))
+        # a stop is never on the other side: what falls below zero right away is found
+        self._sides = np.where(self._stops, 1.0, np.where(fired, 0.0, np.sign(values)))
 
     def commit(self) -> None:
         """The step was accepted: its end is the next start."""
@@ -62,6 +64,47 @@ class EventWatch:
             sides, values, t_before = signs, now, t
         self._trial = (sides, values)
         return sorted(crossings)
+
+
+ROUND_OFF = 1e-11  # m or rad
+
+
+class StopWatch:
+    """The event functions of stops, as in src/core/integrators/stops.cpp: gaps of open ones, forces of closed ones."""
+
+    def __init__(self, rows: Sequence[int], rtol: float, atol: float) -> None:
+        self.rows = np.array(rows, dtype=int)
+        self._force_part, self._least_gap = max(rtol, 1e-10), max(atol, ROUND_OFF)
+        self.places = np.flatnonzero(self.rows >= 0)
+        self.own = self.rows[self.places]
+        self._shift = np.zeros(len(self.own))
+
+    def __len__(self) -> int:
+        return len(self.own)
+
+    def fill(self, values: Array, gaps: Array, multipliers: Array, engaged: Array) -> None:
+        """Writes the values of the stops among those of all events."""
+        closed = engaged[self.own] != 0.0
+        values[self.places] = np.where(closed, -multipliers[self.own], gaps[self.own]) - self._shift
+
+    def begin(
+        self, gaps: Array, rates: Array, bends: Array, multipliers: Array, engaged: Array, force: float, speed: float
+    ) -> None:
+        """A start: what counts as a crossing lies a little below zero where gap or force is about zero."""
+        self._shift = np.zeros(len(self.own))
+        values = np.zeros(len(self.rows))
+        self.fill(values, gaps, multipliers, engaged)
+        # one that is left fast enough to get well off is left: round-off is all there is
+        u, c = rates[self.own], bends[self.own]
+        leaves = (u > 1e-6 * max(speed, 1.0)) & ((c >= 0.0) | (u * u > -20.0 * c * self._least_gap))
+        gap = np.where(leaves, ROUND_OFF, self._least_gap)
+        margin = np.where(engaged[self.own] != 0.0, self._force_part * force, gap)
+        own = values[self.places]
+        self._shift = np.where(own < margin, np.minimum(own, 0.0) - margin, 0.0)
+
+    def commit(self, values: Array, engaged: Array) -> None:
+        """An accepted step ends with these values."""
+        self._shift[(engaged[self.own] == 0.0) & (values[self.places] > 10.0 * self._least_gap)] = 0.0
 
 
 def find_root(sample: Sampler, event: int, t_a: float, value_a: float, t_b: float, value_b: float) -> float:

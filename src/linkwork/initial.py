@@ -135,6 +135,7 @@ class Projector:
                 raise ModelError(f"weights: the weight {weight} of body '{name}' must be positive")
         self.compiled, self.system = compiled, compiled.system
         self.pattern = build_jacobian_pattern(compiled.tables)
+        self.engaged: Array = compiled.engaged
         self.metric: Array = calc_metric(compiled, weights) if metric is None else metric
         self.free = np.ones(self.pattern.shape[1], dtype=bool)
         held: list[Any] = []
@@ -187,7 +188,7 @@ class Projector:
     # -- residuals ------------------------------------------------------------------------------------------------
     def calc_gaps(self, residual: Any) -> dict[str, float]:
         """Largest residual per joint; NaN stays NaN."""
-        r = np.abs(np.asarray(residual))
+        r = np.abs(self.engaged * np.asarray(residual))
         return {name: float(r[info.rows].max(initial=0.0)) for name, info in self.compiled.joints.items()}
 
     def calc_velocity_gaps(self, t: float, q: Array, v: Array, memory: Array) -> dict[str, float]:
@@ -201,6 +202,9 @@ class Projector:
         active = np.ones(jacobian.shape[0], np.int32)
         if jacobian.shape[0] > DENSE_ROWS:
             active = np.asarray(self.system.active_rows(t, q, memory)[1])
+        if not np.all(self.engaged):
+            rows = np.flatnonzero(self.engaged)
+            jacobian, residual, active = jacobian[rows], residual[rows], active[rows]
         if len(self.held):
             jacobian = sparse.vstack([jacobian, self._held_rows(q, memory)]).tocsr()
             residual = np.concatenate([residual, np.zeros(len(self.held))])
@@ -212,7 +216,7 @@ class Projector:
     def find_positions(self, t: float, q: Array, memory: Array, limit: int = 100) -> tuple[Array, Array, int]:
         """Damped Gauss-Newton; returns the best positions found, also when joints stay open."""
         system = self.system
-        phi = np.asarray(system.constraints(t, q, memory))
+        phi = self.engaged * np.asarray(system.constraints(t, q, memory))
         for iteration in range(limit):
             size = float(np.abs(phi).max(initial=0.0))
             if not size > ROUND_OFF:
@@ -222,7 +226,7 @@ class Projector:
             merit, accepted = float(np.linalg.norm(phi)), False
             while factor > 1e-8:
                 trial = np.asarray(system.move(q, factor * d))
-                trial_phi = np.asarray(system.constraints(t, trial, memory))
+                trial_phi = self.engaged * np.asarray(system.constraints(t, trial, memory))
                 if np.linalg.norm(trial_phi) <= (1.0 - 1e-4 * factor) * merit:
                     accepted = True
                     break
@@ -237,7 +241,7 @@ class Projector:
         """The velocities nearest to v that satisfy J v = -Phi_t; two sweeps bring the residual to round-off."""
         for _ in range(2):
             jacobian = calc_jacobian(self.system, self.pattern, t, q, memory)
-            residual = np.asarray(self.system.velocity_target(t, q, memory)) - jacobian @ v
+            residual = self.engaged * (np.asarray(self.system.velocity_target(t, q, memory)) - jacobian @ v)
             if not np.abs(residual).max(initial=0.0) > ROUND_OFF:
                 break
             v = v + self.calc_correction(t, q, memory, residual)

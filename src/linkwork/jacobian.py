@@ -62,9 +62,13 @@ def build_jacobian_pattern(tables: dict[str, Any]) -> JacobianPattern:
     )
 
 
-def calc_jacobian(system: Any, pattern: JacobianPattern, t: float, q: Array, memory: Array) -> sparse.csr_matrix:
-    """J = Phi_q N at one state, rows x nv."""
+def calc_jacobian(
+    system: Any, pattern: JacobianPattern, t: float, q: Array, memory: Array, engaged: Array | None = None
+) -> sparse.csr_matrix:
+    """J = Phi_q N at one state, rows x nv; rows that are not engaged are zero where `engaged` is given."""
     values = np.asarray(system.jacobian_parts(t, q, memory))[pattern.source]
+    if engaged is not None:
+        values = values * engaged[pattern.row]
     return sparse.csr_matrix((values, (pattern.row, pattern.column)), shape=pattern.shape)
 
 
@@ -219,25 +223,24 @@ def find_crossings(compiled: Compiled, steps: States, suspects: Array) -> list[t
     if steps.count < 2 or not len(suspects):
         return []
     pattern = build_jacobian_pattern(compiled.tables)
-    active = find_regular_rows(compiled, steps)
     found: list[tuple[float, list[str]]] = []
-    for k in choose_steps(compiled, steps, pattern, active, suspects):
+    for k in choose_steps(compiled, steps, pattern, suspects):
+        active = find_regular_rows(compiled, steps, k)
         t = find_rank_loss(compiled, steps, pattern, active, k)
         if t is not None and not (found and t - found[-1][0] < 1e-3 * (steps._t[k] - steps._t[k - 1])):
             found.append((t, find_weak_joints(compiled, build_at(compiled, steps, pattern, k, t), active)))
     return found
 
 
-def choose_steps(
-    compiled: Compiled, steps: States, pattern: JacobianPattern, active: NDArray[np.int32], suspects: Array
-) -> list[int]:
+def choose_steps(compiled: Compiled, steps: States, pattern: JacobianPattern, suspects: Array) -> list[int]:
     """Of many steps in a row near a singular position, those around the smallest singular values at their ends."""
     numbers = sorted({int(np.argmin(np.abs(steps._t - end))) for end in suspects} - {0})
 
     @cache
     def calc_smallest(k: int) -> float:
-        jacobian = calc_jacobian(compiled.system, pattern, float(steps._t[k]), steps._q[k], steps.memory[k])
-        return find_smallest_value(jacobian, active)
+        at = float(steps._t[k]), steps._q[k], steps.memory[k]
+        jacobian = calc_jacobian(compiled.system, pattern, *at, steps.engaged[k])
+        return find_smallest_value(jacobian, find_regular_rows(compiled, steps, k))
 
     def is_valley(k: int) -> bool:
         others = [calc_smallest(n) for n in (k - 1, k + 1) if n in numbers or n + 1 in numbers]
@@ -247,10 +250,20 @@ def choose_steps(
     return chosen[:MOST_SEARCHES]
 
 
-def find_regular_rows(compiled: Compiled, steps: States) -> NDArray[np.int32]:
-    """The active rows where most rows are independent: at the start, or later if the run begins in a singular place."""
-    choices = [compiled.system.active_rows(steps._t[k], steps._q[k], steps.memory[k]) for k in {0, steps.count // 2}]
-    return np.asarray(max(choices, key=lambda choice: int(choice[0]))[1])
+def find_regular_rows(compiled: Compiled, steps: States, k: int) -> NDArray[np.int32]:
+    """The active rows where most are independent, of those engaged at state k: at the first state, or at one later.
+
+    A run may begin in a singular place.
+    """
+    kept: dict[bytes, NDArray[np.int32]] = steps.regular_rows
+    engaged = steps.engaged[k]
+    if engaged.tobytes() not in kept:
+        same = np.flatnonzero(np.all(steps.engaged == engaged, axis=1))
+        system = compiled.engage(engaged).system
+        places = {int(same[0]), int(same[len(same) // 2])}
+        choices = [system.active_rows(steps._t[n], steps._q[n], steps.memory[n]) for n in places]
+        kept[engaged.tobytes()] = np.asarray(max(choices, key=lambda choice: int(choice[0]))[1])
+    return kept[engaged.tobytes()]
 
 
 def build_at(compiled: Compiled, steps: States, pattern: JacobianPattern, k: int, t: float) -> sparse.csr_matrix:
@@ -258,7 +271,7 @@ def build_at(compiled: Compiled, steps: States, pattern: JacobianPattern, k: int
     from .results import calc_dense
 
     q, _ = calc_dense(steps, np.array([t]))
-    return calc_jacobian(compiled.system, pattern, t, q[0], steps.memory[k - 1])
+    return calc_jacobian(compiled.system, pattern, t, q[0], steps.memory[k - 1], steps.engaged[k])
 
 
 def find_rank_loss(
@@ -270,7 +283,8 @@ def find_rank_loss(
     def calc_smallest(t: Array) -> Array:
         q, _ = calc_dense(steps, t)
         states = zip(t, q, strict=True)
-        matrices = [calc_jacobian(compiled.system, pattern, x, y, steps.memory[k - 1]) for x, y in states]
+        before, engaged = steps.memory[k - 1], steps.engaged[k]
+        matrices = [calc_jacobian(compiled.system, pattern, x, y, before, engaged) for x, y in states]
         return np.array([find_smallest_value(matrix, active) for matrix in matrices])
 
     times = np.linspace(steps._t[k - 1], steps._t[k], 17)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ class Joint:
     name: str
     a: BodyLike
     b: BodyLike
+    engaged: bool = field(default=True, kw_only=True)  # False: switched on by an event, see Switch
     needs_point: ClassVar[bool] = True
 
     @property
@@ -50,6 +51,7 @@ class Joint:
     def _read(self, check: Check) -> dict[str, Any]:
         """The checked fields of the record; optional vectors by their names."""
         read: dict[str, Any] = {}
+        check.choice(self.engaged, (True, False), "engaged")
         for key in ("point", "point_a", "point_b"):
             if hasattr(self, key):
                 read[key] = check.optional_vector(getattr(self, key), 3, key)

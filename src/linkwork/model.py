@@ -15,6 +15,7 @@ from .errors import ModelError, suggest
 from .events import Event
 from .forces import Bushing, JointFriction, PointForce, PointTorque, RotationalSpring, Spring, Tire, UserForce
 from .joints import Joint
+from .stops import Stop
 
 BODIES = (Body, PlanarBody, PointMass)
 JOINTS = (Joint, Coupling)
@@ -75,6 +76,11 @@ class Model:
     @property
     def events(self) -> list[str]:
         return self._names((Event,))
+
+    @property
+    def stops(self) -> list[str]:
+        """Names of the stops; they are among the joints, too."""
+        return self._names((Stop,))
 
     def add(self, record: Record) -> Record:
         """Adds a body, joint, coupling, driver, force or event, and returns it."""

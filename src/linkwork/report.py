@@ -122,20 +122,24 @@ def build_report(compiled: Compiled, name: str, t: float = 0.0) -> Report:
     active = np.asarray(active)
 
     # residuals at the three levels; accelerations are those the equations of motion give at this state
-    position = np.abs(np.asarray(system.constraints(t, q, memory)))
-    velocity = np.abs(jacobian @ v - system.velocity_target(t, q, memory))
+    engaged = compiled.engaged
+    position = engaged * np.abs(np.asarray(system.constraints(t, q, memory)))
+    velocity = engaged * np.abs(jacobian @ v - system.velocity_target(t, q, memory))
     force = np.asarray(system.forces(t, q, v, memory))
     a, multipliers = (np.asarray(x) for x in system.accelerations(t, q, v, memory, active))
-    acceleration = np.abs(jacobian @ a - system.gamma(t, q, v, memory))
+    acceleration = engaged * np.abs(jacobian @ a - system.gamma(t, q, v, memory))
     balance = np.abs(calc_mass(tables) @ a + jacobian.T @ multipliers - force)
 
     redundant = []
     for row, others in find_dependencies(jacobian, active).items():
+        if not engaged[row]:
+            continue
         joint, label = find_owner(compiled.joints, row)
         redundant.append(RedundantRow(joint, label, tuple(find_owner(compiled.joints, other) for other in others)))
     joints = tuple(
         JointCheck(
-            joint, info.kind, info.rows.stop - info.rows.start, int(np.sum(active[info.rows] == 0)),
+            joint, info.kind, info.rows.stop - info.rows.start,
+            int(np.sum((active[info.rows] == 0) & (engaged[info.rows] != 0))),
             *(float(level[info.rows].max(initial=0.0)) for level in (position, velocity, acceleration)),
         )
         for joint, info in compiled.joints.items()
@@ -145,7 +149,7 @@ def build_report(compiled: Compiled, name: str, t: float = 0.0) -> Report:
         model=name,
         joints=joints,
         coordinates=len(q),
-        rows=len(position),
+        rows=int(np.sum(engaged)),
         normalizations=int(np.sum(tables["bodies"]["kind"] == BODY_RIGID)),
         rank=int(rank),
         dof=dof,

@@ -90,11 +90,19 @@ def show_spans(spans: Sequence[MethodSpan], most: int = 6) -> str:
 
 @dataclass(frozen=True)
 class EventHit:
-    """One located event: its name, its time and the state there, `hit.state["arm"].position`."""
+    """One located event: its name, its time and the state there, `hit.state["arm"].position`.
+
+    `after` is the state after what the event did. `impulse` is there when joints or stops acted with impulses: a state
+    whose forces are impulses, `hit.impulse["pin"].force` in N s, and whose accelerations are jumps of velocities.
+    `kind`: "event", or of a stop "impact", "contact" (it stays closed) or "release".
+    """
 
     name: str
     t: float
     state: States
+    after: States
+    impulse: States | None = None
+    kind: str = "event"
 
 
 class Violations:
@@ -177,8 +185,9 @@ class Result(States):
     ) -> None:
         shown = output if output is not None else steps
         super().__init__(
-            compiled, shown._t, shown._q, shown._v, shown._a, shown._lambda, reference=None if output is None else steps
-        )
+            compiled, shown._t, shown._q, shown._v, shown._a, shown._lambda,
+            reference=None if output is None else steps, engaged=shown._engaged,
+        )  # fmt: skip
         self.steps = steps if output is not None else self
         self.status = status
         self.method = method
@@ -243,7 +252,7 @@ class Result(States):
             shown = ", ".join(f"{t:.6g}" for t in self.discontinuities[:6])
             more = len(self.discontinuities) - 6
             lines.append(f"discontinuities at t = {shown} s" + (f", and {more} more" if more > 0 else ""))
-        lines += [f"event           '{hit.name}' at t = {hit.t:.9g} s" for hit in self.events[:10]]
+        lines += [f"{hit.kind:<15} '{hit.name}' at t = {hit.t:.9g} s" for hit in self.events[:10]]
         if len(self.events) > 10:
             lines.append(f"                and {len(self.events) - 10} further events")
         lines += [f"warning         {text}" for text in self.warnings]
@@ -304,7 +313,12 @@ def strip_states(states: States, kept: dict[int, Any]) -> dict[str, Any]:
     state.update(_compiled=light, _views={}, _pattern=None, _rotations={})
     state["_reference"] = None if states._reference is None else copy(states._reference)
     state["steps"] = copy(state["steps"])
-    state["events"] = tuple(dataclasses.replace(hit, state=copy(hit.state)) for hit in state["events"])
+    state["events"] = tuple(
+        dataclasses.replace(
+            hit, state=copy(hit.state), after=copy(hit.after), impulse=hit.impulse and copy(hit.impulse)
+        )
+        for hit in state["events"]
+    )
     return state
 
 

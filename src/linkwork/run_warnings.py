@@ -22,8 +22,9 @@ NEAR_SINGULAR = 1e-4  # smallest eigenvalue of J M^-1 J^T against its largest in
 def find_weakest(compiled: Compiled, steps: States, k: int) -> list[str]:
     """The joints behind the smallest singular value of J at stored state k."""
     t, q, memory = float(steps._t[k]), steps._q[k], steps.memory[k]
-    jacobian = calc_jacobian(compiled.system, build_jacobian_pattern(compiled.tables), t, q, memory)
-    return find_weak_joints(compiled, jacobian, find_regular_rows(compiled, steps))
+    pattern = build_jacobian_pattern(compiled.tables)
+    jacobian = calc_jacobian(compiled.system, pattern, t, q, memory, steps.engaged[k])
+    return find_weak_joints(compiled, jacobian, find_regular_rows(compiled, steps, k))
 
 
 def find_jumps(compiled: Compiled, steps: States) -> list[str]:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from .departure import Departure, add_start, find_departure
 from .errors import AssemblyError, LinkworkError, SimulationError
 from .events import Event
-from .hooks import RunHooks, State, build_state
+from .hooks import RunHooks, State
+from .impacts import Impacts
 from .initial import Assembly, Projector, calc_body_sizes, find_assembly
 from .methods import Method, read_method
 from .progress import Progress
@@ -20,6 +21,7 @@ from .report import OPEN
 from .run_warnings import find_accumulations, find_warnings, find_weakest
 from .states import States, find_memory
 from .status import STATUS_NAMES, build_status
+from .switching import build_hits, find_engaged, find_engaged_before, find_fixed, spread_engaged
 from .version import VERSION
 
 if TYPE_CHECKING:
@@ -89,13 +91,18 @@ def simulate(
     system = compiled.find_system(chosen.cut)
     assembly = find_start(model, compiled, initial, start, settings.t_start)
     bar = Progress(settings.t_start, settings.t_end, model.name, progress)
-    watched = [*(model[name] for name in model.events), *read_events(events)]
+    watched = [*(model[name] for name in model.events), *read_events(events), *(model[name] for name in model.stops)]
+    impacts = Impacts(compiled, settings.atol[0], chosen.linear)
+    engaged = find_engaged(impacts, assembly, settings.t_start, model.name)
     try:
-        hooks = RunHooks(compiled, watched, callback, bar, assembly.memory, model.name)
-        driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs()}
+        hooks = RunHooks(
+            compiled, watched, callback, bar, assembly.memory, model.name, impacts, engaged,
+            (settings.t_start, assembly.q, assembly.v), find_fixed(compiled, chosen),
+        )  # fmt: skip
+        driver = {**settings.driver, **chosen.integrator_options, "events": hooks.specs(), "engaged": engaged.tolist()}
         driver["discontinuities"] = discontinuities
         limit_driven_steps(compiled, assembly, driver)
-        departure = depart(compiled, assembly, settings, driver)
+        departure = depart(compiled.engage(engaged), assembly, settings, driver)
         begin = departure or assembly
         raw = run(
             system, chosen.formulation, integrator, formulation_options, driver, settings.rtol,
@@ -298,10 +305,11 @@ def build_result(
     settings: Settings,
 ) -> Result:
     """The Result of a run from the core's arrays."""
-    from .results import EventHit, MethodSpan, Result, build_spans, build_statistics
+    from .results import MethodSpan, Result, build_spans, build_statistics
 
     if len(raw["t"]):
-        steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"])
+        engaged = spread_engaged(hooks.start_engaged, raw["switchings"], len(raw["t"]))
+        steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"], engaged=engaged)
     else:  # the run did not even begin: the start is all there is
         nothing = np.full((1, len(compiled.tables["rows"])), np.nan)
         steps = States(
@@ -311,12 +319,9 @@ def build_result(
     if len(settings.output) and len(raw["output_t"]):
         output = States(
             compiled, raw["output_t"], raw["output_q"], raw["output_v"], raw["output_a"], raw["output_lambda_"],
-            reference=steps,
+            reference=steps, engaged=find_engaged_before(steps, raw["output_t"]),
         )  # fmt: skip
-    hits = [
-        EventHit(events[index].name, float(t), build_hit(compiled, steps, float(t), q, v))
-        for index, t, q, v in raw["events"]
-    ]
+    hits = build_hits(compiled, steps, raw["events"], events, hooks)
     statistics = build_statistics(raw["statistics"])
     spans = build_spans(raw.get("methods", []), method) or [
         MethodSpan(float(steps._t[0]), float(steps._t[-1]), method, statistics.steps)
@@ -334,17 +339,11 @@ def build_result(
         events=hits,
         warnings=[
             *find_warnings(compiled, steps, assembly, raw["statistics"]),
-            *find_accumulations([(hit.name, hit.t) for hit in hits], settings.t_end),
+            *find_accumulations([(hit.name, hit.t) for hit in hits if hit.kind == "event"], settings.t_end),
         ],
         initial_correction=assembly,
         version=VERSION,
     )
-
-
-def build_hit(compiled: Compiled, steps: States, t: float, q: Array, v: Array) -> States:
-    """The state at an event, its angles followed from the accepted step before."""
-    before = max(int(np.searchsorted(steps._t, t, side="right")) - 1, 0)
-    return build_state(compiled, t, q, v, steps.memory[before])
 
 
 def find_status(compiled: Compiled, raw: dict[str, Any], steps: States, hooks: RunHooks) -> Any:
@@ -353,6 +352,8 @@ def find_status(compiled: Compiled, raw: dict[str, Any], steps: States, hooks: R
     t = float(raw["t_reached"]) if len(raw["t"]) else float(steps._t[0])
     if hooks.interrupted or isinstance(exception, KeyboardInterrupt):
         return build_status("interrupted", t)
+    if isinstance(exception, AssemblyError) and "switched on" in str(exception):
+        return build_status("open_joint", t, str(exception), exception)
     if exception is not None:
         return build_status("user_error", t, f"{type(exception).__name__}: {exception}", exception)
     detail = ""

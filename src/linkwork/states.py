@@ -66,6 +66,20 @@ def find_memory(compiled: Compiled, t: float, q: Array, memory: Array) -> Array:
     return fresh
 
 
+def predict_memory(compiled: Compiled, first: Any, second: Any, memory: Array) -> Array:
+    """The memory of state `first` moved on to `second` by the mean of the rates, so that a step may exceed half a turn.
+
+    States are (t, q, v).
+    """
+    angles = find_angles(compiled)
+    if not len(angles):
+        return memory
+    rates = [compiled.system.coordinates(angles, q, v, memory)[1] for _, q, v in (first, second)]
+    guess = memory.copy()
+    guess[angles["memory"]] += 0.5 * (second[0] - first[0]) * (rates[0] + rates[1])
+    return guess
+
+
 class States:
     """States of a compiled model: `t, q, v, a, lambda_`, and `states["name"]` for a body, joint or force."""
 
@@ -81,6 +95,7 @@ class States:
         *,
         single: bool = False,
         reference: States | None = None,
+        engaged: Any = None,
     ) -> None:
         self._compiled = compiled
         self._single = single
@@ -93,6 +108,8 @@ class States:
         self._a = None if a is None else np.asarray(a, dtype=float).reshape(n, -1)
         self._lambda = None if lambda_ is None else np.asarray(lambda_, dtype=float).reshape(n, rows)
         self._memory = None if memory is None else np.asarray(memory, dtype=float).reshape(n, -1)
+        self._engaged = None if engaged is None else np.asarray(engaged, dtype=float).reshape(n, rows)
+        self.regular_rows: dict[bytes, NDArray[np.int32]] = {}  # kept by jacobian.py
         self._changed: set[int] = set()  # velocity coordinates an event's action has set
         self._forget()
 
@@ -168,6 +185,17 @@ class States:
         return self._lambda
 
     @property
+    def engaged(self) -> Array:
+        """1 for the constraint rows that hold at each state, 0 for those that are switched off, (n, rows)."""
+        if self._engaged is None:
+            if self._reference is not None and self._reference._engaged is not None:
+                before = np.searchsorted(self._reference._t, self._t, side="right") - 1
+                self._engaged = self._reference._engaged[np.maximum(before, 0)]
+            else:
+                self._engaged = np.repeat(self._compiled.engaged[None], self.count, 0)
+        return self._engaged
+
+    @property
     def memory(self) -> Array:
         """Last accepted angles and curve parameters, (n, memory_size), followed through the states in order."""
         if self._memory is None:
@@ -185,14 +213,9 @@ class States:
         return self._memory
 
     def _predict_memory(self, k: int, memory: Array) -> Array:
-        """Angles at state k from those before and the mean of their rates, so that a step may exceed half a turn."""
-        angles = find_angles(self._compiled)
-        if not len(angles):
-            return memory
-        rates = [self.system.coordinates(angles, self._q[i], self._v[i], memory)[1] for i in (k - 1, k)]
-        guess = memory.copy()
-        guess[angles["memory"]] += 0.5 * (self._t[k] - self._t[k - 1]) * (rates[0] + rates[1])
-        return guess
+        """Angles at state k from those before."""
+        first, second = ((self._t[i], self._q[i], self._v[i]) for i in (k - 1, k))
+        return predict_memory(self._compiled, first, second, memory)
 
     @property
     def pattern(self) -> JacobianPattern:
@@ -210,11 +233,17 @@ class States:
         return np.array([function(k) for k in range(self.count)], dtype=float)
 
     def _solve_accelerations(self) -> None:
-        """Accelerations and multipliers of every state; the dependent rows are those of the first one."""
+        """Accelerations and multipliers of every state; the dependent rows are those of the first one.
+
+        Of the first one with the same joints switched on, that is.
+        """
         a, lambda_ = [], []
-        _, active = self.system.active_rows(self._t[0], self._q[0], self.memory[0])
+        chosen: dict[bytes, Any] = {}
         for k in range(self.count):
-            x, y = self.system.accelerations(self._t[k], self._q[k], self._v[k], self.memory[k], active)
+            system, key = self._compiled.engage(self.engaged[k]).system, self.engaged[k].tobytes()
+            if key not in chosen:
+                chosen[key] = system.active_rows(self._t[k], self._q[k], self.memory[k])[1]
+            x, y = system.accelerations(self._t[k], self._q[k], self._v[k], self.memory[k], chosen[key])
             a.append(x)
             lambda_.append(y)
         self._a = np.array(a).reshape(self.count, -1)
@@ -227,7 +256,8 @@ class States:
             at = (self._t[k], self._q[k], self.memory[k])
             values = np.asarray(self.system.jacobian_parts(*at))[pattern.source] * self._v[k][pattern.column]
             rate = np.bincount(pattern.row, weights=values, minlength=rows) - self.system.velocity_target(*at)
-            yield np.asarray(self.system.constraints(*at)), rate
+            engaged = self.engaged[k]
+            yield engaged * np.asarray(self.system.constraints(*at)), engaged * rate
 
     # -- bodies ---------------------------------------------------------------------------------------------------
     def body_record(self, index: int) -> Any:

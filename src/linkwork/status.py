@@ -58,6 +58,12 @@ _TEXTS: tuple[tuple[str, bool, str], ...] = (
         "jumps there or its derivatives are wrong; smooth the force, check the derivatives given for user forces, "
         "locate the jump with an Event, or take an explicit integrator; at fixed step, shorten the step",
     ),
+    (
+        "open_joint",
+        False,
+        "a joint that an event switches on is open at t = {t:.6g} s: locate the event where the joint closes, or raise "
+        "the tolerance of its Switch",
+    ),
 )
 
 STATUS_NAMES: tuple[str, ...] = tuple(name for name, _, _ in _TEXTS)

@@ -24,7 +24,7 @@ PRIMITIVE = _record(
     ("function", _i), ("coefficient", _d), ("s_a", _d, 3), ("s_b", _d, 3),
     ("d_a", _d, 3), ("e_a", _d, 3), ("d_b", _d, 3),
 )  # fmt: skip
-ROW = _record(("block", _i), ("function", _i), ("constant", _d))
+ROW = _record(("block", _i), ("function", _i), ("engaged", _i), ("spare", _i), ("constant", _d))
 BLOCK = _record(("row", _i), ("rows", _i), ("part", _i), ("parts", _i))
 PART = _record(("block", _i), ("body", _i), ("offset", _i), ("spare", _i))
 FUNCTION = _record(("kind", _i), ("first", _i), ("count", _i), ("arguments", _i))

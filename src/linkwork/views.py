@@ -204,7 +204,35 @@ class JointView:
         """Largest |J v + Phi_t| over the joint's equations (n,)."""
         return self._states.trim(self._gap(1))
 
+    @property
+    def gap(self) -> Array:
+        """Of a stop: the distance from its limit (n,), positive while it is open."""
+        self._require_stop()
+        states, row = self._states, self._info.rows.start
+        values = states.evaluate(
+            lambda k: np.asarray(states.system.constraints(states._t[k], states.positions[k], states.memory[k]))[row]
+        )
+        return states.trim(values)
+
+    @property
+    def closed(self) -> Array:
+        """Of a stop: whether it is in contact (n,). Of others: whether they are switched on."""
+        rows = self._info.rows
+        return self._states.trim(np.all(self._states.engaged[:, rows.start : rows.start + 1] != 0.0, axis=1))
+
+    @property
+    def contact_force(self) -> Array:
+        """Of a stop: the force with which it pushes (n,), N (N m where it limits an angle); 0 while it is open."""
+        self._require_stop()
+        return self._states.trim(-self._states.multipliers[:, self._info.rows.start])
+
+    def _require_stop(self) -> None:
+        if self._info.kind != "stop":
+            raise AttributeError
+
     def __getattr__(self, label: str) -> Array:
+        if label in ("gap", "contact_force"):  # the properties themselves have refused
+            raise AttributeError(f"joint {self.__dict__.get('name')!r} is no Stop: it has no {label}")
         if not label.startswith("_") and label in self.labels:
             return self._states.trim(self._motion[0][:, self.labels.index(label)])
         known = ", ".join(self.labels) if not label.startswith("_") and self.labels else "none"

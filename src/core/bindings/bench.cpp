@@ -47,7 +47,7 @@ nb::dict time_linear(System& s, double t, const Array& q, const Array& v, const 
     Workspace& w = bench.w;
     bench.assemble();
     const Pattern pattern = build_pattern(s.tables);
-    find_active_rows(pattern, w.jacobian.data(), 1e-9, w.active.data());
+    find_active_rows(pattern, w.jacobian.data(), 1e-9, w.active.data(), w.engaged.data());
     auto solver = build_linear_solver(linear, pattern);
     if (!solver->analyse(w.jacobian.data(), w.active.data())) throw nb::value_error("singular position");
     nb::dict out;

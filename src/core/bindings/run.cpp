@@ -24,9 +24,11 @@ DriverOptions read_driver_options(const nb::dict& d) {
     get("max_steps", o.max_steps);
     get("discontinuities", o.discontinuities);
     get("output", o.output);
+    get("engaged", o.engaged);
     if (d.contains("events"))
         for (nb::handle h : nb::list(nb::object(d["events"])))
-            o.events.push_back({nb::cast<int>(h[0]), static_cast<EventAction>(nb::cast<int>(h[1]))});
+            o.events.push_back(
+                {nb::cast<int>(h[0]), static_cast<EventAction>(nb::cast<int>(h[1])), nb::cast<int>(h[2])});
     return o;
 }
 
@@ -45,7 +47,7 @@ IntegratorOptions read_integrator_options(const nb::dict& d) {
 // The hooks of a run: Python callables, called with the GIL held; the first exception ends the run.
 struct PythonHooks {
     nb::dict hooks;
-    int nq, nv;
+    int nq, nv, rows;
     nb::object exception = nb::none();
 
     bool has(const char* name) const { return hooks.contains(name); }
@@ -79,16 +81,18 @@ struct PythonHooks {
             return true;
         });
     }
-    static bool change(void* context, int event, double t, double* q, double* v, bool* stop) {
+    static bool change(void* context, int event, double t, double* q, double* v, double* engaged, bool* stop) {
         auto& self = of(context);
         return self.guarded([&] {
             nb::object out = self.hooks["change"](event, t, self.copy(q, self.nq), self.copy(v, self.nv));
-            const auto new_q = nb::cast<Array>(out[0]), new_v = nb::cast<Array>(out[1]);
+            const auto new_q = nb::cast<Array>(out[0]), new_v = nb::cast<Array>(out[1]), rows = nb::cast<Array>(out[2]);
             check_size(new_q, self.nq, "q");
             check_size(new_v, self.nv, "v");
+            check_size(rows, self.rows, "engaged");
+            std::copy_n(rows.data(), self.rows, engaged);
             std::copy_n(new_q.data(), self.nq, q);
             std::copy_n(new_v.data(), self.nv, v);
-            *stop = nb::cast<bool>(out[2]);
+            *stop = nb::cast<bool>(out[3]);
             return true;
         });
     }
@@ -145,7 +149,7 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
     std::copy_n(memory.data(), tables.memory_size, formulation->workspace().memory.begin());
     const IntegratorChoice choice{integrator_name, rtol, atol_position, atol_velocity,
                                   read_integrator_options(driver_options)};
-    PythonHooks python{hooks, tables.nq, tables.nv};
+    PythonHooks python{hooks, tables.nq, tables.nv, tables.rows_count};
     system.exception = nb::none();
 
     Run out;
@@ -168,6 +172,9 @@ nb::dict run_system(System& system, const std::string& formulation_name, const s
                                      python.copy(stored.event_q.data() + i * tables.nq, tables.nq),
                                      python.copy(stored.event_v.data() + i * tables.nv, tables.nv)));
     result["events"] = events;
+    nb::list switchings;
+    for (const Switching& s : stored.switchings) switchings.append(nb::make_tuple(s.step, to_array(s.engaged)));
+    result["switchings"] = switchings;
     result["exception"] = python.exception.is_none() ? system.exception : python.exception;
     system.exception = nb::none();
     const FormulationFacts f = formulation->facts();

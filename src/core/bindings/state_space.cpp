@@ -25,6 +25,11 @@ public:
         x.resize(formulation->size());
         return finish(status, std::move(x));
     }
+    // Rows that are switched on: for the next start.
+    void engage(const Array& engaged) {
+        check_size(engaged, system.tables.rows_count, "engaged");
+        std::copy_n(engaged.data(), system.tables.rows_count, formulation->workspace().engaged.begin());
+    }
     nb::tuple rate(double t, const Array& x) {
         check_size(x, formulation->size(), "x");
         std::vector<double> out(formulation->size());
@@ -104,6 +109,7 @@ public:
     }
     nb::dict facts() { return to_dict(formulation->facts()); }
     nb::object memory() { return nb::cast(to_array(formulation->workspace().memory)); }
+    nb::object engaged() { return nb::cast(to_array(formulation->workspace().engaged)); }
     int size() { return formulation->size(); }
 
 private:
@@ -123,6 +129,8 @@ void bind_state_space(nb::module_& m) {
         .def(nb::init<System&, const std::string&, const nb::dict&>(), "system"_a, "formulation"_a,
              "options"_a = nb::dict(), nb::keep_alive<1, 2>())
         .def("start", &StateSpace::start, "t"_a, "q"_a, "v"_a, "memory"_a, "opens a chart: (status, x)")
+        .def("engage", &StateSpace::engage, "engaged"_a,
+             "1 for the rows that hold from the next start on, 0 for others")
         .def("rate", &StateSpace::rate, "t"_a, "x"_a, "(status, x')")
         .def("jacobian", &StateSpace::jacobian, "t"_a, "x"_a, "(status, f_x)")
         .def("solve", &StateSpace::solve, "c"_a, "r"_a, "(c B - f_x)^-1 r, f_x as of the last jacobian")
@@ -135,6 +143,7 @@ void bind_state_space(nb::module_& m) {
         .def_prop_ro("mass", &StateSpace::mass, "B, dense")
         .def_prop_ro("size", &StateSpace::size)
         .def_prop_ro("kinds", &StateSpace::kinds, "0 for positions, 1 for velocities, 2 for multipliers")
+        .def_prop_ro("engaged", &StateSpace::engaged, "1 for the rows that hold, 0 for others")
         .def_prop_ro("memory", &StateSpace::memory, "accepted angles and curve parameters, as of the last correct")
         .def_prop_ro("facts", &StateSpace::facts);
 }

@@ -10,9 +10,11 @@ namespace linkwork {
 
 namespace {
 
+using Active = nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Rows = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 nb::tuple calc_accelerations(System& s, double t, const Array& q, const Array& v, const Array& memory,
-                             const nb::ndarray<const int, nb::ndim<1>, nb::c_contig, nb::device::cpu>& active,
-                             const std::string& linear) {
+                             const Active& active, const std::string& linear) {
     s.set(t, q, v, memory);
     FormulationOptions options;
     options.linear = linear;
@@ -28,11 +30,37 @@ nb::tuple calc_accelerations(System& s, double t, const Array& q, const Array& v
     return nb::make_tuple(to_array(engine.w.a), to_array(std::vector<double>(lambda, lambda + s.tables.rows_count)));
 }
 
+// [M J^T; J 0][x; y] = [f; g] for several right sides: what the mechanism answers to forces or impulses. Of the
+// multipliers with the same motion, the shortest.
+nb::tuple calc_response(System& s, double t, const Array& q, const Array& memory, const Active& active,
+                        const Rows& forces, const Rows& targets, const std::string& linear) {
+    check_size(q, s.tables.nq, "q");
+    check_size(memory, s.tables.memory_size, "memory");
+    const std::size_t nv = s.tables.nv, m = s.tables.rows_count, count = forces.shape(0);
+    if (forces.shape(1) != nv || targets.shape(1) != m || targets.shape(0) != count || active.shape(0) != m)
+        throw nb::value_error("active, forces and targets do not fit the model");
+    FormulationOptions options;
+    options.linear = linear;
+    Accelerations engine(s.tables, options);
+    std::copy_n(memory.data(), s.tables.memory_size, engine.w.memory.begin());
+    if (engine.prepare_with(t, q.data(), active.data()) != Status::success ||
+        !engine.solver->factor(engine.w.jacobian.data(), engine.w.active.data()))
+        throw nb::value_error("the impulses are not determined: the constraint rows taken as independent are singular");
+    std::vector<double> x(forces.data(), forces.data() + count * nv), y(targets.data(), targets.data() + count * m);
+    for (std::size_t k = 0; k < count; ++k) {
+        engine.solve(x.data() + k * nv, y.data() + k * m);
+        std::copy_n(y.begin() + static_cast<std::ptrdiff_t>(k * m), m, engine.w.lambda.begin());
+        std::copy_n(engine.calc_multipliers(), m, y.begin() + static_cast<std::ptrdiff_t>(k * m));
+    }
+    return nb::make_tuple(to_rows(std::move(x), nv, count), to_rows(std::move(y), m, count));
+}
+
 nb::tuple calc_active(System& s, double t, const Array& q, const Array& memory, double tolerance) {
     s.set(t, q, memory);
     calc_jacobian(s.tables, *s.workspace);
     std::vector<double> active(s.tables.rows_count);
-    const int rank = find_active_rows(build_pattern(s.tables), s.workspace->jacobian.data(), tolerance, active.data());
+    const int rank = find_active_rows(build_pattern(s.tables), s.workspace->jacobian.data(), tolerance, active.data(),
+                                      s.workspace->engaged.data());
     return nb::make_tuple(rank, nb::cast(to_array(std::move(active))).attr("astype")("int32"));
 }
 
@@ -204,6 +232,8 @@ void bind_system(nb::module_& m) {
             "t"_a, "q"_a, "memory"_a, "angles and curve parameters at q, on the branch nearest to the memory")
         .def("accelerations", &calc_accelerations, "t"_a, "q"_a, "v"_a, "memory"_a, "active"_a, "linear"_a = "topology",
              "accelerations and (shortest) multipliers")
+        .def("respond", &calc_response, "t"_a, "q"_a, "memory"_a, "active"_a, "forces"_a, "targets"_a,
+             "linear"_a = "topology", "x and y of [M J^T; J 0][x; y] = [force; target], one right side per row")
         .def(
             "kinks",
             [](System& s, const Array& q) {

@@ -14,7 +14,8 @@ Status Accelerations::prepare(double t, const double* q) {
     set_position(tables, q, w);
     calc_constraints(tables, t, w);
     calc_jacobian(tables, w);
-    rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data());
+    rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data(), w.engaged.data());
+    nearness.forget();
     const Status status = analyse();
     if (status == Status::success) nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
     return status;
@@ -30,9 +31,13 @@ Status Accelerations::prepare_with(double t, const double* q, const int* active)
 
 Status Accelerations::analyse() {
     dropped.clear();
-    for (int i = 0; i < tables.rows_count; ++i)
-        if (w.active[i] == 0.0) dropped.push_back(i);
-    rank = tables.rows_count - static_cast<int>(dropped.size());
+    rank = 0;
+    for (int i = 0; i < tables.rows_count; ++i) {
+        if (w.active[i] != 0.0)
+            ++rank;
+        else if (w.engaged[i] != 0.0)
+            dropped.push_back(i);
+    }
     null_rows.assign(dropped.size() * tables.rows_count, 0.0);
     nearness.restart();
     return solver->analyse(w.jacobian.data(), w.active.data()) ? Status::success : Status::singular_position;
@@ -118,6 +123,7 @@ Status Accelerations::watch(double t, bool& rank_changed) {
     calc_constraints(tables, t, w);
     double violation = 0, drift = 0;
     for (int i = 0; i < tables.rows_count; ++i) {
+        if (w.engaged[i] == 0.0) continue;
         double& largest = w.active[i] == 0.0 ? violation : drift;
         largest = std::max(largest, std::abs(w.phi[i]));
     }
@@ -126,7 +132,8 @@ Status Accelerations::watch(double t, bool& rank_changed) {
     // look again which rows are dependent here, blind to what the drift makes of them
     found = w.active;
     const int old = rank;
-    rank = find_active_rows(pattern, w.jacobian.data(), std::max(rank_tolerance, 10 * drift), w.active.data());
+    rank = find_active_rows(pattern, w.jacobian.data(), std::max(rank_tolerance, 10 * drift), w.active.data(),
+                            w.engaged.data());
     if (rank <= old) { // this position is singular as well: keep the rows that held elsewhere
         w.active = found;
         rank = old;

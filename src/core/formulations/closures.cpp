@@ -192,7 +192,8 @@ void Closures::calc_jacobian(Workspace& w) {
 
 // Elimination with full pivoting in units of `scale`, rows of unit length: what is left of a row that depends on others
 // is below the tolerance.
-void Closures::choose_group(Group& g, const std::vector<double>& scale, double tolerance) {
+void Closures::choose_group(Group& g, const std::vector<double>& scale, double tolerance,
+                            const std::vector<double>& engaged) {
     const int m = static_cast<int>(g.rows.size()), n = static_cast<int>(g.columns.size());
     std::vector<double> A(g.G);
     for (int i = 0; i < m; ++i) {
@@ -201,6 +202,7 @@ void Closures::choose_group(Group& g, const std::vector<double>& scale, double t
         for (int j = 0; j < n && length > 0; ++j) A[i * n + j] /= std::sqrt(length);
     }
     std::vector<char> row_done(m, 0), column_done(n, 0);
+    for (int i = 0; i < m; ++i) row_done[i] = engaged[rows[g.rows[i]]] == 0.0; // switched off
     g.kept.clear(), g.dependent.clear(), g.others.clear();
     for (int step = 0; step < std::min(m, n); ++step) {
         int row = -1, column = -1;
@@ -223,11 +225,11 @@ void Closures::choose_group(Group& g, const std::vector<double>& scale, double t
         if (!column_done[j]) g.others.push_back(j);
 }
 
-bool Closures::choose(const std::vector<double>& scale, double tolerance) {
+bool Closures::choose(const std::vector<double>& scale, double tolerance, const std::vector<double>& engaged) {
     std::vector<char> dependent(tree.motions.size(), 0);
     std::fill(active.begin(), active.end(), 0);
     for (Group& g : groups) {
-        choose_group(g, scale, tolerance);
+        choose_group(g, scale, tolerance, engaged);
         for (const int i : g.kept) active[g.rows[i]] = 1;
         for (const int j : g.dependent) dependent[g.columns[j]] = 1;
     }

@@ -31,7 +31,7 @@ public:
     // G at the tree's position; J of the workspace is filled for it.
     void calc_jacobian(Workspace& w);
     // Chooses dependent coordinates and independent rows at this G; `scale` measures coordinates. False: not finite.
-    bool choose(const std::vector<double>& scale, double tolerance);
+    bool choose(const std::vector<double>& scale, double tolerance, const std::vector<double>& engaged);
     bool factor();
     // Size of G_u^-1 G_v in scaled coordinates; infinite where G_u is singular.
     double calc_condition(const std::vector<double>& scale);
@@ -75,7 +75,7 @@ private:
     void build_groups();
     void load_rows(const Chain& chain, const Workspace& w);
     bool is_point(const Step& step) const;
-    void choose_group(Group& g, const std::vector<double>& scale, double tolerance);
+    void choose_group(Group& g, const std::vector<double>& scale, double tolerance, const std::vector<double>& engaged);
     bool factor_group(Group& g);
     void solve_group(const Group& g, double* x) const;
     void calc_projections(Chain& chain);

@@ -27,6 +27,7 @@ enum class Status : int {
     not_finite,        // a force or an acceleration is not a finite number
     user_error,        // a function of the user raised
     no_convergence,    // the iteration of an implicit integrator failed down to the smallest step
+    open_joint,        // a joint that an event switches on is not closed there
 };
 
 struct Ode {

@@ -33,6 +33,7 @@ public:
 
     Status start(double t, const double* q, const double* v, double* x) override {
         kept_time = std::nan("");
+        if (stages) stages->restart();
         std::copy(q, q + tables.nq, x);
         std::copy(v, v + tables.nv, x + tables.nq);
         return engine.prepare(t, q);

@@ -75,10 +75,14 @@ Status HalfExplicitStages::close(double t, const double* q, const double* v, dou
         std::copy(a.begin(), a.end(), acceleration);
         return status;
     }
-    // what did not converge is no guess
+    restart(); // what did not converge is no guess
+    return status;
+}
+
+void HalfExplicitStages::restart() {
+    factored = false;
     std::fill(a.begin(), a.end(), 0.0);
     std::fill(lambda.begin(), lambda.end(), 0.0);
-    return status;
 }
 
 // J of the point before the opened stage: of the stage itself where a chain begins, else of the one opened before it.

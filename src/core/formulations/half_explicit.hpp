@@ -27,6 +27,8 @@ class HalfExplicitStages {
 public:
     explicit HalfExplicitStages(Accelerations& engine);
 
+    // Forgets the guess and the factorization: other rows may be active now.
+    void restart();
     // The iteration ends when v* + s a is known to a small fraction of atol + rtol |v*|.
     void set_accuracy(double new_rtol, const double* new_atol);
     Status open(double t, const double* q, const double* v);

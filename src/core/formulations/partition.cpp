@@ -80,7 +80,8 @@ void scale_rotations(const Tables& tables, double weight, bool by_body, std::vec
         const Body& b = tables.bodies[i];
         const auto [t, r] = by_body ? lengths[i] : longest;
         for (int k = 0; k < b.nq; ++k)
-            if (is_rotation(b, k) && t > 0 && r > 0) scale[b.q + k] = weight * std::sqrt(t) / std::sqrt(r);
+            // levers shorter than 1e-10 of the rest are round-off: such a body turns freely
+            if (is_rotation(b, k) && t > 0 && r > 1e-20 * t) scale[b.q + k] = weight * std::sqrt(t) / std::sqrt(r);
     }
     for (MatrixRow& row : rows)
         for (auto& [column, value] : row) value *= scale[column];

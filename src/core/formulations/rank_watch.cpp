@@ -75,6 +75,7 @@ void RankWatch::look(double t, const double* jacobian, const double* active, Lin
         facts.suspects.reserve(most_notes);
         for (int sweep = 0; sweep < 4; ++sweep) iterate(solver, facts);
         idle = 0;
+        if (count == 0) return; // no row is engaged
     }
     const double before = closeness();
     calc_change(jacobian);

@@ -23,6 +23,8 @@ public:
     explicit RankWatch(const Tables& tables);
     // Forgets the directions: the state has jumped or other rows are active.
     void restart() { fresh = true; }
+    // Forgets how far from dependence the rows have been, too: other joints may be switched on.
+    void forget() { fresh = true, largest = 0; }
     // At an accepted state whose J is in `jacobian` and factored in `solver`.
     void look(double t, const double* jacobian, const double* active, LinearSolver& solver, FormulationFacts& facts);
     // Smallest eigenvalue of J M^-1 J^T at the last look relative to the largest such value of the run.

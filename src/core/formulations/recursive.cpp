@@ -83,7 +83,7 @@ private:
     // Pivots of the free tree say what a unit of a coordinate is worth.
     bool choose() {
         for (int k = 0; k < tree.size(); ++k) scale[k] = std::sqrt(tree.pivot_of(k).inverse);
-        if (!closures.choose(scale, options.rank_tolerance)) return false;
+        if (!closures.choose(scale, options.rank_tolerance, engine.w.engaged)) return false;
         condition_at_choice = closures.calc_condition(scale);
         engine.facts.condition = condition_at_choice;
         return true;

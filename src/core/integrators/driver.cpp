@@ -10,6 +10,7 @@
 #include "events.hpp"
 #include "partners.hpp"
 #include "step_loop.hpp"
+#include "stops.hpp"
 
 namespace linkwork {
 
@@ -39,10 +40,11 @@ public:
                         return build_integrator(named, formulation);
                     }),
           options_(options), hooks_(hooks), tables_(tables), specs_(build_specs(options, tables)),
-          users_(options.events.size()), loop_(formulation, build_limits(options)), watch_(specs_), nq_(tables.nq),
-          nv_(tables.nv), point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv), values_(specs_.size()),
-          fired_(std::make_unique<bool[]>(specs_.size())), sign_(options.t_end < options.t_start ? -1 : 1),
-          stored_(tables, options.output, sign_) {}
+          users_(options.events.size()), loop_(formulation, build_limits(options)), watch_(specs_),
+          stops_(tables, specs_, choice.rtol, choice.atol_position), nq_(tables.nq), nv_(tables.nv),
+          point_(calc_most_entries(tables)), q_(tables.nq), v_(tables.nv), engaged_(tables.rows_count),
+          values_(specs_.size()), fired_(std::make_unique<bool[]>(specs_.size())),
+          sign_(options.t_end < options.t_start ? -1 : 1), stored_(tables, options.output, sign_) {}
 
     Run run(const double* q, const double* v);
     Status calc_values(double t, double* values) override;
@@ -77,10 +79,11 @@ private:
     const std::size_t users_;            // how many are the user's
     StepLoop loop_;
     EventWatch watch_;
+    StopWatch stops_;
     const int nq_, nv_;
-    std::vector<double> point_;  // x between the steps of the integrator, with room for any size it may take
-    std::vector<double> q_, v_;  // handed to the hook that changes the state
-    std::vector<double> values_; // of the event functions
+    std::vector<double> point_;           // x between the steps of the integrator, with room for any size it may take
+    std::vector<double> q_, v_, engaged_; // handed to the hook that changes the state
+    std::vector<double> values_;          // of the event functions
     std::unique_ptr<bool[]> fired_;
     const double sign_;
     Storage stored_;
@@ -118,7 +121,9 @@ Status Runner::calc_values_at(double t, const double* x, double* values) {
     Motion motion{};
     const Status status = formulation_.lift(t, x, motion);
     if (status != Status::success) return status;
-    if (users_ > 0 && !hooks_.events(hooks_.context, t, motion.q, motion.v, values)) return Status::user_error;
+    if (hooks_.events && users_ > 0 && !hooks_.events(hooks_.context, t, motion.q, motion.v, values))
+        return Status::user_error;
+    stops_.calc_values(t, motion, formulation_.workspace(), values);
     calc_kinks(tables_, formulation_.workspace(), values + users_);
     return Status::success;
 }
@@ -173,6 +178,7 @@ Status Runner::finish_step(bool& repeat) {
     repeat = false;
     result_.t_reached = label;
     if (has_events()) watch_.commit();
+    stops_.commit(formulation_.workspace(), values_.data());
     if (change != Change::chart) {
         // stored before the integrator asks for the rate at the same point, which costs it nothing
         stored_.store_state(label, motion);
@@ -217,12 +223,14 @@ Status Runner::finish_cut_step(double t, bool& repeat) {
     result_.t_reached = t;
     std::copy_n(motion.q, nq_, q_.data());
     std::copy_n(motion.v, nv_, v_.data());
+    engaged_ = formulation_.workspace().engaged;
 
     // all that happens at this instant, in the order of the events
     for (int i = 0; i < watch_.size(); ++i) {
         if (!fired_[i] || specs_[i].action != EventAction::change) continue;
         bool stop = false;
-        if (!hooks_.change(hooks_.context, i, t, q_.data(), v_.data(), &stop)) return Status::user_error;
+        if (!hooks_.change(hooks_.context, i, t, q_.data(), v_.data(), engaged_.data(), &stop))
+            return Status::user_error;
         ended_ = ended_ || stop;
     }
     bool changed = false;
@@ -247,6 +255,10 @@ Status Runner::restart_at_kink(double t, bool keep_step) {
 // Goes on from the q_ and v_ that the hook wrote; the state after the jump is stored at the same time as the one
 // before.
 Status Runner::change_state(double t) {
+    if (engaged_ != formulation_.workspace().engaged) {
+        formulation_.workspace().engaged = engaged_;
+        stored_.store_switching(engaged_);
+    }
     Status status = formulation_.start(t, q_.data(), v_.data(), point_.data());
     if (status != Status::success) return status;
     if (ended_) return store_start(t);
@@ -262,6 +274,7 @@ Status Runner::store_start(double t) {
     if (status != Status::success) return status;
     stored_.store_state(t, motion);
     if (!has_events()) return Status::success;
+    stops_.begin(t, motion, formulation_.workspace());
     status = calc_values_at(t, point_.data(), values_.data());
     if (status != Status::success) return status;
     watch_.reset(values_.data(), fired_.get());
@@ -335,6 +348,7 @@ Status Runner::call_hooks(double t) {
 
 Status Runner::open(const double* q, const double* v) {
     result_.t_reached = options_.t_start;
+    if (!options_.engaged.empty()) formulation_.workspace().engaged = options_.engaged;
     Status status = formulation_.start(options_.t_start, q, v, point_.data());
     if (status == Status::success) status = store_start(options_.t_start);
     if (status != Status::success) return status;

@@ -14,6 +14,9 @@ enum class EventAction : int { record = 0, stop = 1, change = 2, restart = 3 };
 struct EventSpec {
     int direction = 0; // +1 rising, -1 falling, 0 both
     EventAction action = EventAction::record;
+    // The event of a stop: the function is the gap Phi of this row while it is off and its force -lambda while it is
+    // on; both are positive as long as things stay as they are. -1: a function of the user.
+    int row = -1;
 };
 
 // What the run asks of the outside. All may be left empty. Called between steps only, never inside one, except
@@ -24,8 +27,9 @@ struct Hooks {
     bool (*tick)(void* context, double t) = nullptr;
     // values of all event functions at a state; false: the user's function raised
     bool (*events)(void* context, double t, const double* q, const double* v, double* values) = nullptr;
-    // action `change`: may write new q and v (the driver restarts from them); false: raised. stop: end the run here
-    bool (*change)(void* context, int event, double t, double* q, double* v, bool* stop) = nullptr;
+    // action `change`: may write new q and v (the driver restarts from them) and switch rows on and off; false: raised.
+    // stop: end the run here
+    bool (*change)(void* context, int event, double t, double* q, double* v, double* engaged, bool* stop) = nullptr;
     // callback after every accepted step; false: raised; stop: end the run here
     bool (*step)(void* context, double t, const double* q, const double* v, bool* stop) = nullptr;
 };
@@ -39,6 +43,7 @@ struct DriverOptions {
     bool discontinuities = true; // those not announced are looked for where steps fail
     std::vector<double> output;  // times wanted; empty: accepted steps only
     std::vector<EventSpec> events;
+    std::vector<double> engaged; // [rows] which rows hold at the start; empty: those of the tables
 };
 
 struct RunFacts {

@@ -29,7 +29,8 @@ void EventWatch::reset(const double* values, const bool* fired) {
     for (int i = 0; i < size(); ++i) {
         const bool just_fired = fired && fired[i];
         values_[i] = values[i];
-        sides_[i] = just_fired ? 0 : calc_side(values[i]);
+        // a stop is never on the other side: what falls below zero right away is found
+        sides_[i] = events_[i].row >= 0 ? 1 : just_fired ? 0 : calc_side(values[i]);
         after_event_ = after_event_ || just_fired;
     }
     sides_trial_ = sides_;

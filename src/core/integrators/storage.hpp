@@ -16,9 +16,15 @@ struct EventRecord {
     double t;
 };
 
+struct Switching {
+    std::size_t step; // first stored state for which these rows hold
+    std::vector<double> engaged;
+};
+
 struct Stored {
     Records steps;  // every accepted step
     Records output; // the requested times
+    std::vector<Switching> switchings;
     std::vector<EventRecord> events;
     std::vector<double> event_q, event_v; // state at each event record
 };
@@ -36,6 +42,10 @@ public:
     // A state between two steps; outputs wanted at exactly this time get the same row.
     void store_state(double t, const Motion& motion);
     void store_event(int event, double t, const Motion& motion);
+    // The states from here on are those of these rows.
+    void store_switching(const std::vector<double>& engaged) {
+        kept.switchings.push_back({kept.steps.t.size(), engaged});
+    }
     // The output wanted next lies before t; `wanted` is its time, and store_output its state.
     bool is_wanted_before(double t) const { return next_ < wanted_.size() && sign_ * (wanted_[next_] - t) < 0; }
     double wanted() const { return wanted_[next_]; }

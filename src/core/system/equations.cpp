@@ -145,9 +145,12 @@ bool depends_on_time(const Tables& tables) {
 }
 
 Workspace::Workspace(const Tables& tables)
-    : memory(tables.memory_size), active(tables.rows_count, 1.0), pose(tables.bodies.size()), phi(tables.rows_count),
-      jacobian(tables.jacobian_size), twist(tables.bodies.size()), target(tables.rows_count), gamma(tables.rows_count),
-      wrench(tables.bodies.size()), force(tables.nv), a(tables.nv), lambda(tables.rows_count) {}
+    : memory(tables.memory_size), active(tables.rows_count, 1.0), engaged(tables.rows_count),
+      pose(tables.bodies.size()), phi(tables.rows_count), jacobian(tables.jacobian_size), twist(tables.bodies.size()),
+      target(tables.rows_count), gamma(tables.rows_count), wrench(tables.bodies.size()), force(tables.nv), a(tables.nv),
+      lambda(tables.rows_count) {
+    for (int i = 0; i < tables.rows_count; ++i) engaged[i] = tables.rows[i].engaged;
+}
 
 void set_position(const Tables& tables, const double* q, Workspace& w) {
     for (std::size_t i = 0; i < tables.bodies.size(); ++i) calc_pose(tables.bodies[i], q, w.pose[i]);

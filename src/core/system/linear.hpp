@@ -52,7 +52,8 @@ std::unique_ptr<LinearSolver> build_linear_solver(const std::string& name, const
 
 // Rows of J that depend on earlier ones at these values, by a rank-revealing factorization (dense for small systems,
 // sparse for large ones): active[i] = 0 for them, 1 else. Returns the rank. `tolerance` is relative to the row's own
-// length.
-int find_active_rows(const Pattern& pattern, const double* jacobian, double tolerance, double* active);
+// length. Rows with engaged = 0 are left out and counted as inactive; null: all are engaged.
+int find_active_rows(const Pattern& pattern, const double* jacobian, double tolerance, double* active,
+                     const double* engaged = nullptr);
 
 } // namespace linkwork

@@ -61,6 +61,8 @@ struct Primitive {
 struct Row { // Phi[row] = sum of primitives - constant - function(t)
     std::int32_t block;
     std::int32_t function; // of t; -1 none
+    std::int32_t engaged;  // 1: the row holds from the start; 0: until its joint is switched on, it does not
+    std::int32_t spare;
     double constant;
 };
 

@@ -11,7 +11,9 @@ namespace linkwork {
 struct Workspace {
     // written by the driver when a step is accepted, constant within a step
     std::vector<double> memory; // [memory_size] last accepted angle or curve parameter of primitives that need one
-    std::vector<double> active; // [rows] 1: row is enforced, 0: dependent row, dropped (lambda = 0)
+    std::vector<double> active; // [rows] 1: row is enforced, 0: dependent row, dropped (lambda = 0), or not engaged
+    // written by the driver when joints are switched on or off: constant between events
+    std::vector<double> engaged; // [rows] 1: row of a joint that is switched on, 0: off
 
     // set_position(q)
     std::vector<Pose<double>> pose; // [bodies]

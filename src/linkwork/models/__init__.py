@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..model import Model
+from .contacts import bouncing_block, dead_stop, geneva
 from .linkages import four_bar, n_four_bar, slider_crank
 from .loops import bricard
 from .pendulums import chain, double_pendulum, pendulum, simple_pendulum
@@ -89,6 +90,18 @@ machines: dict[str, Machine] = {
             channels=("link1.position.y",),
         ),
         Machine(
+            "bouncing_block", bouncing_block, "block thrown upon a floor: impacts with restitution and friction", 2.0,
+            rtol=1e-8, atol=1e-8, channels=("block.position.y", "block.angle"),
+        ),
+        Machine(
+            "dead_stop", dead_stop, "swinging leg whose knee meets a dead stop and leaves it again", 3.0,
+            rtol=1e-8, atol=1e-8, channels=("hip.coordinate", "knee.coordinate", "kneecap.contact_force"),
+        ),
+        Machine(
+            "geneva", geneva, "Geneva drive: slots and locks are switched on and off", 4.0,
+            rtol=1e-8, atol=1e-8, channels=("motor.rate", "axle.coordinate"),
+        ),
+        Machine(
             "hmmwv", hmmwv, "14-body HMMWV with double wishbones over a bump (stiff=True: stiff bushings)", 5.0,
             rtol=1e-5, atol=1e-5, channels=("chassis.position.z", "tire_FL.force.z"),
         ),
@@ -104,11 +117,14 @@ def list_models() -> list[Machine]:
 __all__ = [
     "Machine",
     "andrews",
+    "bouncing_block",
     "bricard",
     "chain",
+    "dead_stop",
     "double_pendulum",
     "flyball_governor",
     "four_bar",
+    "geneva",
     "hmmwv",
     "list_models",
     "machines",

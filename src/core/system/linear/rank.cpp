@@ -13,7 +13,7 @@ namespace {
 // What the row keeps after two passes of Gram-Schmidt against the rows kept so far, relative to its length ("twice is
 // enough", Parlett 1980), is its distance from their span.
 int find_active_dense(const Pattern& pattern, const std::vector<JacobianEntry>& entries, const double* jacobian,
-                      double tolerance, double* active) {
+                      double tolerance, double* active, const double* engaged) {
     Eigen::MatrixXd rows = Eigen::MatrixXd::Zero(pattern.nv, pattern.rows);
     for (const JacobianEntry& e : entries) rows(e.column, e.row) += jacobian[e.source];
     Eigen::MatrixXd basis(pattern.nv, std::min(pattern.nv, pattern.rows));
@@ -21,6 +21,7 @@ int find_active_dense(const Pattern& pattern, const std::vector<JacobianEntry>& 
     for (int i = 0; i < pattern.rows; ++i) {
         const double length = rows.col(i).norm();
         active[i] = 0.0;
+        if (engaged && engaged[i] == 0.0) continue;
         if (!(length > 0.0) || rank == pattern.nv) continue;
         Eigen::VectorXd rest = rows.col(i) / length;
         for (int pass = 0; pass < 2; ++pass) rest -= basis.leftCols(rank) * (basis.leftCols(rank).transpose() * rest);
@@ -60,7 +61,7 @@ void rotate(SparseRow& pivot, SparseRow& row, SparseRow& new_pivot, SparseRow& n
 // Orthogonal factorization row by row with Givens rotations [George and Heath 1980]: a row that comes out empty
 // depended on the rows before it. Columns in COLAMD's order, so chains and trees fill in only locally.
 int find_active_sparse(const Pattern& pattern, const std::vector<JacobianEntry>& entries, const double* jacobian,
-                       double tolerance, double* active) {
+                       double tolerance, double* active, const double* engaged) {
     Eigen::SparseMatrix<double> matrix(pattern.rows, pattern.nv);
     std::vector<Eigen::Triplet<double>> triplets;
     for (const JacobianEntry& e : entries) triplets.emplace_back(e.row, e.column, jacobian[e.source]);
@@ -84,6 +85,7 @@ int find_active_sparse(const Pattern& pattern, const std::vector<JacobianEntry>&
         for (const Entry& e : row) length = std::hypot(length, e.value);
         for (Entry& e : row) e.value /= length > 0.0 ? length : 1.0;
         active[i] = 0.0;
+        if (engaged && engaged[i] == 0.0) row.clear();
         while (!row.empty()) {
             SparseRow& pivot = pivots[row.front().column];
             if (std::abs(row.front().value) <= tolerance) {
@@ -104,10 +106,11 @@ int find_active_sparse(const Pattern& pattern, const std::vector<JacobianEntry>&
 
 } // namespace
 
-int find_active_rows(const Pattern& pattern, const double* jacobian, double tolerance, double* active) {
+int find_active_rows(const Pattern& pattern, const double* jacobian, double tolerance, double* active,
+                     const double* engaged) {
     const AugmentedEntries entries = build_augmented_entries(pattern);
     const auto find = pattern.rows <= 600 ? find_active_dense : find_active_sparse;
-    return find(pattern, entries.jacobian, jacobian, tolerance, active);
+    return find(pattern, entries.jacobian, jacobian, tolerance, active, engaged);
 }
 
 } // namespace linkwork
