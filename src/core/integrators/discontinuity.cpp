@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "step_size.hpp"
 
@@ -10,6 +11,7 @@ namespace linkwork {
 namespace {
 
 constexpr int settled = 2;            // accepted steps after which a failure is no bad guess any more
+constexpr int lowest_order = 3;       // below it a jump costs hardly more than any other place
 constexpr int high_order = 7;         // from which on a kink is worth a search
 constexpr double slow = 0.6;          // part of p + 1 below which the exponent of the error speaks of a kink or a jump
 constexpr double of_a_jump = 1.5;     // exponent below which it speaks of a jump
@@ -24,6 +26,11 @@ constexpr double kink_after_3 = 0.05; // ... over three, above which it is that 
 constexpr double still_a_jump = 0.6;  // part of a gap that remains in one half of the bracket, smooth: 1/2
 constexpr int most_doublings = 4;     // of the suspicions that are not looked into, while searches are in vain
 constexpr int most_halvings = 50;
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// How large the error of a step over the jump has to be for a search to pay: multistep methods come near at one
+// evaluation per failure, and lose their order to a restart.
+double find_least_error(const Integrator& integrator) { return integrator.has_history() ? 100 : 30; }
 
 // A kink costs methods of moderate order less than it takes to find it, and those with a history less than a restart.
 bool is_hurt_by_kinks(const Integrator& integrator) {
@@ -38,7 +45,7 @@ void DiscontinuityFinder::begin() {
 }
 
 void DiscontinuityFinder::note_rejection(const Integrator& integrator, double h, double error) {
-    if (steps_ < settled) return;
+    if (steps_ < settled || (integrator.order() < lowest_order && !integrator.has_history())) return;
     const double t = integrator.t();
     const double step = std::abs(h);
     if (failures_++ == 0) {
@@ -50,6 +57,8 @@ void DiscontinuityFinder::note_rejection(const Integrator& integrator, double h,
         violated_ =
             violated_ || exponent < (is_hurt_by_kinks(integrator) ? slow * (integrator.order() + 1) : of_a_jump);
     }
+    largest_error_ = std::max(failures_ == 1 ? 0.0 : largest_error_, std::isfinite(error) ? error : infinity);
+    if (largest_error_ < find_least_error(integrator)) violated_ = false;
     last_step_ = step;
     last_error_ = error;
 }
@@ -105,6 +114,7 @@ bool DiscontinuityFinder::conclude(double a, double b, double size, double end, 
         finding = Finding::here;
         distance = b * h;
         found_ = end + 0.5 * (a + b) * h;
+        before_ = end + a * h;
     } else if (!is_near && b - a <= sharp * a) {
         finding = Finding::ahead;
         distance = stop_short * a * std::abs(h);

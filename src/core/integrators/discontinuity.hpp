@@ -41,6 +41,7 @@ public:
                 Finding& finding, double& distance);
     // Where the discontinuity was found last.
     double place() const { return found_; }
+    double before() const { return before_; } // the end of what is smooth
 
 private:
     static constexpr int points = 5, most_searches = 4;
@@ -66,10 +67,10 @@ private:
     std::vector<double> point_, difference_;
     // the run of failures: how many, the last of them, where the shortest of them ended
     int failures_ = 0, searches_ = 0, steps_ = 0;
-    double last_step_ = 0, last_error_ = 0, end_ = 0;
+    double last_step_ = 0, last_error_ = 0, largest_error_ = 0, end_ = 0;
     int misses_ = 0, skips_ = 0, skipped_ = 0; // searches in vain; suspicions not to be looked into, not looked into
     bool violated_ = false;                    // an error did not fall as the order says
-    double found_ = 0;
+    double found_ = 0, before_ = 0;
 };
 
 } // namespace linkwork

@@ -60,6 +60,7 @@ private:
     Status store_outputs(double t);
     Status finish_step(bool& repeat);
     Status finish_cut_step(double t, bool& repeat);
+    Status store_before(double t);
     Status change_state(double t);
     Status call_hooks(double t);
     Status store_start(double t);
@@ -209,6 +210,17 @@ Status Runner::judge_method(double t_before) {
     return loop_.go_on_with(*integrator_, before.t(), before.x(), longest);
 }
 
+// The state just before a place where accelerations jump: what lies between it and the step's beginning is smooth, as
+// interpolation between stored states takes it to be.
+Status Runner::store_before(double t) {
+    if (sign_ * (t - loop_.t()) <= 0) return Status::success;
+    Motion motion{};
+    Status status = integrator_->interpolate(formulation_, t, point_.data());
+    if (status == Status::success) status = formulation_.lift(t, point_.data(), motion);
+    if (status == Status::success) stored_.store_state(t, motion);
+    return status;
+}
+
 // Ends the attempted step at an event: stores the state there and does what the event asks for.
 Status Runner::finish_cut_step(double t, bool& repeat) {
     Status status = integrator_->interpolate(formulation_, t, point_.data());
@@ -311,11 +323,14 @@ Status Runner::advance() {
         if (has_events() && status == Status::success) status = store_events(t_end, t_cut, cut);
         broken = broken && !cut;
         cut = cut || broken;
+        // round-off of the place of a kink, or what is left of the bracket of a discontinuity
+        const double before = broken ? finder_.before() : t_cut - sign_ * 1e-12 * std::max(1.0, std::abs(t_cut));
         if (status == Status::success && at_kink_ && loop_.aim(t_cut)) {
             stored_.rewind(marks);
             continue;
         }
         if (status == Status::success) status = store_outputs(t_cut);
+        if (status == Status::success && (broken || at_kink_)) status = store_before(before);
         if (status == Status::success) status = cut ? finish_cut_step(t_cut, repeat) : finish_step(repeat);
         if (status == Status::success && broken) result_.discontinuities.push_back(finder_.place());
         if (status == Status::success) return call_hooks(result_.t_reached);
@@ -356,8 +371,7 @@ Status Runner::open(const double* q, const double* v) {
     if (status != Status::success) return status;
     integrator_ = &partners_.current();
     loop_.use(*integrator_);
-    // in descriptor form there is no f to look at
-    if (options_.discontinuities && options_.fixed_step == 0 && !formulation_.descriptor()) loop_.watch(finder_);
+    if (options_.discontinuities && options_.fixed_step == 0) loop_.watch(finder_);
     return loop_.start(options_.t_start, point_.data());
 }
 

@@ -47,10 +47,12 @@ void Storage::rewind(const Marks& marks) {
     const auto cut = [](std::vector<double>& values, std::size_t rows, int count) {
         values.resize(rows * static_cast<std::size_t>(count));
     };
-    Records& r = kept.output;
-    next_ -= r.t.size() - marks.output;
-    cut(r.t, marks.output, 1), cut(r.q, marks.output, nq_), cut(r.v, marks.output, nv_);
-    cut(r.a, marks.output, nv_), cut(r.lambda, marks.output, rows_);
+    const auto cut_records = [&](Records& r, std::size_t rows) {
+        cut(r.t, rows, 1), cut(r.q, rows, nq_), cut(r.v, rows, nv_), cut(r.a, rows, nv_), cut(r.lambda, rows, rows_);
+    };
+    next_ -= kept.output.t.size() - marks.output;
+    cut_records(kept.steps, marks.steps);
+    cut_records(kept.output, marks.output);
     kept.events.erase(kept.events.begin() + static_cast<std::ptrdiff_t>(marks.events), kept.events.end());
     cut(kept.event_q, marks.events, nq_), cut(kept.event_v, marks.events, nv_);
 }

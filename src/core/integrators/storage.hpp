@@ -33,7 +33,7 @@ struct Stored {
 class Storage {
 public:
     struct Marks {
-        std::size_t output, events;
+        std::size_t steps, output, events;
     };
 
     Storage(const Tables& tables, const std::vector<double>& wanted, double sign)
@@ -51,7 +51,7 @@ public:
     double wanted() const { return wanted_[next_]; }
     void store_output(const Motion& motion);
 
-    Marks marks() const { return {kept.output.t.size(), kept.events.size()}; }
+    Marks marks() const { return {kept.steps.t.size(), kept.output.t.size(), kept.events.size()}; }
     void rewind(const Marks& marks);
 
     Stored kept;
