@@ -99,7 +99,7 @@ STEPS = {
     **dict.fromkeys(LOW_ORDER, (40, 80, 160)),
 }
 # stage order 1 leaves order 2 where multipliers are unknowns [Hairer, Lubich, Roche 1989, table 2.3]
-REDUCED = {f"{formulation}/sdirk4": 2 for formulation in MULTIPLIERS}
+REDUCED = {f"{formulation}/sdirk4": 2 for formulation in (*MULTIPLIERS, "projected_invariants")}
 ORDERS = {"dopri5": 5, "phem56": 5, "dop853": 8, "sdirk4": 4, "radau5": 5, "rodas": 4, **dict.fromkeys(LOW_ORDER, 2)}
 
 

@@ -17,6 +17,8 @@ FORMULATIONS = {
     "projection": "index 1 and projection onto position and velocity constraints after every step",
     "index2": "constraints at the velocity level, positions and velocities projected after every step",
     "ggl": "stabilized index 2 of Gear, Gupta and Leimkuhler: position and velocity constraints, two multipliers",
+    "projected_invariants": "index 1, positions and velocities kept on their constraints by orthogonal projection",
+    "odae": "all three levels of constraints at once, overdetermined, in the state-space sense",
     "index3": "the equations as they stand: positions and multipliers together, constraints on positions",
 }
 INTEGRATORS = {
@@ -60,6 +62,8 @@ MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the
 LEGAL["ggl"] = ("bdf", "radau5", "sdirk4", *EMBEDDED_DAE)
 LEGAL["index2"] = HALF_EXPLICIT + LEGAL["ggl"]
 LEGAL["index1"] += EMBEDDED_DAE
+LEGAL["projected_invariants"] = ("bdf", "radau5", "sdirk4")
+LEGAL["odae"] = ("bdf", "bdf2", "park")  # multistep correctors, whose residual may remain normal to the constraints
 LEGAL["index3"] = ("hht", "generalized_alpha")  # of those with damping: see docs/formulations/index3.md
 NEWTON = {
     "newton": "Newton's method with analytic Jacobians",
@@ -73,10 +77,15 @@ SOLVERS: dict[str, tuple[str, ...]] = {  # of the implicit integrators; the expl
 }
 REFUSED: dict[tuple[str, str], str] = {  # (formulation, integrator or solver) -> why, where it is not plain
     ("index3", "trapezoidal"): "without damping the least disturbance of its multipliers grows",
+    **{
+        ("odae", integrator): "its residual may remain normal to the constraints, which is for multistep correctors"
+        for integrator in ("radau5", "sdirk4", "rodas")
+    },
+    ("odae", "fixed_point"): "positions are brought onto their constraints by its matrix",
     ("index3", "fixed_point"): "multipliers do not follow from an iteration without a matrix",
     **{
         (formulation, "krylov"): "its matrix is indefinite, Krylov spaces without a matrix do not converge"
-        for formulation in (*MULTIPLIERS, "index3")
+        for formulation in (*MULTIPLIERS, "index3", "projected_invariants", "odae")
     },
 }
 LINEAR = {
@@ -110,6 +119,10 @@ OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
         "repartition_growth": "growth of the grip of the independent coordinates that asks for other ones (1.25)",
         "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
     },
+    "projected_invariants": {
+        "invariants": "'both' (positions and velocities) or 'positions' ('both')",
+        "curvature": "whether positions answer to tau as well, the term L^T tau (False)",
+    },
     "baumgarte": {
         "baumgarte_alpha": "damping of the violation, 1/s (10)",
         "baumgarte_beta": "frequency of the violation, 1/s (10)",
@@ -132,8 +145,8 @@ KRYLOV_OPTIONS = {  # of solver = "krylov"
 FORCING = "error of the solutions of solver 'krylov', as a part of what ends the outer iteration (0.05)"
 GROUPED = "differences of solver 'newton_fd': bodies that share no element are moved together (True)"
 KEEP_JACOBIAN = "the part of the iteration matrix that does not depend on the step outlives its changes (True)"
-SWITCHES = ("project", "project_error", "grouped", "keep_jacobian")
-FORMALISMS = ("residual", "explicit")
+SWITCHES = ("project", "project_error", "grouped", "keep_jacobian", "curvature")
+CHOICES = {"formalism": ("residual", "explicit"), "invariants": ("both", "positions")}
 PRECONDITIONERS = ("none", "block", "kept")
 INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing", "keep_jacobian")
 COMMON_OPTIONS = {
@@ -273,9 +286,9 @@ def _check_options(formulation: str, integrator: str, solver: str | None, option
         elif key in SWITCHES:
             if not isinstance(value, bool):
                 raise MethodError(f"{key}={value!r} must be True or False")
-        elif key == "formalism":
-            if value not in FORMALISMS:
-                raise MethodError(f"there is no formalism {value!r}; take {' or '.join(FORMALISMS)}")
+        elif key in CHOICES:
+            if value not in CHOICES[key]:
+                raise MethodError(f"there is no {key} {value!r}; take {' or '.join(CHOICES[key])}")
         elif key == "cut":
             if not isinstance(value, tuple) or not all(isinstance(name, str) for name in value):
                 raise MethodError(f"cut={value!r} must be the names of joints")

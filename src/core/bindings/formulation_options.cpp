@@ -20,6 +20,8 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     get("project_error", o.project_error);
     get("grouped", o.grouped);
     get("formalism", o.formalism);
+    get("invariants", o.invariants);
+    get("curvature", o.curvature);
     get("baumgarte_alpha", o.baumgarte_alpha);
     get("baumgarte_beta", o.baumgarte_beta);
     get("position_tolerance", o.position_tolerance);

@@ -186,6 +186,8 @@ struct FormulationOptions {
     bool refuse = true;                 // and steps of extreme violations are refused
     bool grouped = true;                // slopes by differences: bodies that share no element move together
     std::string formalism = "residual"; // index2, ggl: M v' = ..., or "explicit": v' = M^-1 (...)
+    std::string invariants = "both";    // projected_invariants: "both", or "positions" alone
+    bool curvature = false;             // projected_invariants: L^T tau of [petzold (23)]
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
     double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;
@@ -195,7 +197,8 @@ struct FormulationOptions {
 // The most entries that x may have, before `size` is known.
 inline int calc_most_entries(const Tables& tables) { return 2 * (tables.nq + tables.nv + tables.rows_count); }
 
-// name: "partitioning", "tangent_plane", "recursive", "index1", "baumgarte", "projection", "index2", "index3", "ggl"
+// name: "partitioning", "tangent_plane", "recursive", "index1", "baumgarte", "projection", "index2", "index3", "ggl",
+// "projected_invariants", "odae"
 std::unique_ptr<Formulation> build_formulation(const std::string& name, const Tables& tables,
                                                const FormulationOptions& options);
 

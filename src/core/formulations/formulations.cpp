@@ -16,6 +16,8 @@ std::unique_ptr<Formulation> build_formulation(const std::string& name, const Ta
     if (name == "index2") return build_multipliers(tables, options, false);
     if (name == "ggl") return build_multipliers(tables, options, true);
     if (name == "index3") return build_index3(tables, options);
+    if (name == "projected_invariants") return build_invariants(tables, options, false);
+    if (name == "odae") return build_invariants(tables, options, true);
     throw std::invalid_argument("unknown formulation '" + name + "'");
 }
 

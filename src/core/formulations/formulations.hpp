@@ -16,5 +16,8 @@ std::unique_ptr<Formulation> build_multipliers(const Tables& tables, const Formu
 // index2 for half-explicit integrators
 std::unique_ptr<Formulation> build_half_explicit(const Tables& tables, const FormulationOptions& options);
 std::unique_ptr<Formulation> build_index3(const Tables& tables, const FormulationOptions& options);
+// projected_invariants, or odae where overdetermined
+std::unique_ptr<Formulation> build_invariants(const Tables& tables, const FormulationOptions& options,
+                                              bool overdetermined);
 
 } // namespace linkwork

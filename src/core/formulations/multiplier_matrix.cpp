@@ -9,34 +9,15 @@ namespace linkwork {
 MultiplierMatrix::MultiplierMatrix(const Tables& tables, const FormulationOptions& options, bool stabilized,
                                    const MultiplierUnits& units)
     : tables(tables), units(units), stabilized(stabilized), explicit_form(options.formalism == "explicit"),
-      chosen(tables, options), spin(tables.nv) {}
+      chosen(tables, options), positions(tables) {}
 
 Status MultiplierMatrix::calc(double t, const double* q, const double* u, Accelerations& engine) {
     const Status status = chosen.calc(t, engine);
     if (status != Status::success) return status;
     jacobian = engine.w.jacobian;
     active = engine.w.active;
-    parameters.assign(q, q + tables.nq);
-    spin.assign(u, u + tables.nv);
+    positions.place(q, u);
     return status;
-}
-
-// Rows of c d: translations, and rotations of rigid bodies.
-template <class Scalar> void MultiplierMatrix::add_position_rows(System<Scalar>& system) {
-    const int nv = tables.nv;
-    for (const Body& b : tables.bodies) {
-        for (int i = 0; i < b.nv; ++i) {
-            system.matrix.add(b.v + i, b.v + i, Scalar(1));
-            system.matrix.add(b.v + i, nv + b.v + i, Scalar(-1));
-        }
-        if (b.kind != body_rigid) continue;
-        const Vec w = spin_of(b);
-        const double across[3][3] = {{0, -w.z, w.y}, {w.z, 0, -w.x}, {-w.y, w.x, 0}};
-        for (int i = 0; i < 3; ++i)
-            for (int j = 0; j < 3; ++j)
-                system.matrix.add(b.v + 3 + i, b.v + 3 + j,
-                                  0.5 * across[i][j] / system.c + 0.25 * w[i] * w[j] / (system.c * system.c));
-    }
 }
 
 template <class Scalar> bool MultiplierMatrix::factor(System<Scalar>& system, Scalar c) {
@@ -46,7 +27,7 @@ template <class Scalar> bool MultiplierMatrix::factor(System<Scalar>& system, Sc
     system.c = c;
     SparseSystem<Scalar>& matrix = system.matrix;
     matrix.begin(size);
-    add_position_rows(system);
+    positions.add(matrix, c, velocity);
     add_mass(matrix, tables, velocity, velocity, one);
     slopes.for_each_entry([&](int row, int column, double stiffness, double damping) {
         matrix.add(velocity + row, column, -stiffness / (c * c));
@@ -71,50 +52,18 @@ template <class Scalar> void MultiplierMatrix::fill_side(System<Scalar>& system,
     const Scalar c = system.c;
     Scalar *position = system.side.data(), *velocity = position + nv, *force = velocity + nv, *stray = force + m;
     const Scalar *r_v = r + tables.nq, *r_lambda = r_v + nv, *r_mu = r_lambda + m;
-    for (std::size_t k = 0; k < tables.bodies.size(); ++k) {
-        const Body& b = tables.bodies[k];
-        for (int i = 0; i < b.nv && i < 3; ++i) position[b.v + i] = r[b.q + i];
+    positions.fill_side(r, c, position, system.normal.data());
+    for (const Body& b : tables.bodies)
         for (int i = 0; i < b.nv; ++i) {
             Scalar sum(0);
             if (explicit_form)
                 for (int j = 0; j < b.nv; ++j) sum += calc_mass_entry(b, i, j) * r_v[b.v + j];
             velocity[b.v + i] = (explicit_form ? sum : r_v[b.v + i]) / c;
         }
-        if (b.kind != body_rigid) continue;
-        const double* p = parameters.data() + b.q + 3;
-        const Scalar* r_p = r + b.q + 3;
-        const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
-        Scalar along(0);
-        for (int i = 0; i < 4; ++i) along += p[i] * r_p[i] / square;
-        system.normal[k] = along;
-        const Scalar own[4] = {Scalar(p[0]), Scalar(p[1]), Scalar(p[2]), Scalar(p[3])};
-        const Vec3<Scalar> turn = calc_spin(own, r_p);
-        const Vec w = spin_of(b);
-        for (int i = 0; i < 3; ++i) position[b.v + 3 + i] = turn[i] / square + w[i] * along / c;
-    }
     for (int i = 0; i < m; ++i) {
         const bool on = active[i] != 0.0; // the equation of a multiplier that is off is 0 = -x
         force[i] = on ? r_lambda[i] : r_lambda[i] * units.lambda[i] / c;
         if (stabilized) stray[i] = on ? c * r_mu[i] : r_mu[i] * units.mu[i];
-    }
-}
-
-// dq from c d and the part along p
-template <class Scalar> void MultiplierMatrix::take_positions(System<Scalar>& system, Scalar* r) const {
-    const Scalar c = system.c;
-    for (std::size_t k = 0; k < tables.bodies.size(); ++k) {
-        const Body& b = tables.bodies[k];
-        const Scalar* d = system.side.data() + b.v;
-        for (int i = 0; i < b.nv && i < 3; ++i) r[b.q + i] = d[i] / c;
-        if (b.kind != body_rigid) continue;
-        const double* p = parameters.data() + b.q + 3;
-        const Vec w = spin_of(b);
-        const Vec3<Scalar> e{d[3] / c, d[4] / c, d[5] / c};
-        const Scalar along = (system.normal[k] - 0.25 * (w.x * e.x + w.y * e.y + w.z * e.z)) / c;
-        const Scalar own[4] = {Scalar(p[0]), Scalar(p[1]), Scalar(p[2]), Scalar(p[3])};
-        Scalar step[4];
-        calc_parameter_rate(own, e, step);
-        for (int i = 0; i < 4; ++i) r[b.q + 3 + i] = step[i] + along * p[i];
     }
 }
 
@@ -123,7 +72,7 @@ template <class Scalar> void MultiplierMatrix::solve(System<Scalar>& system, Sca
     fill_side(system, r);
     system.matrix.solve(system.side.data());
     const Scalar *velocity = system.side.data() + nv, *force = velocity + nv, *stray = force + m;
-    take_positions(system, r);
+    positions.take(system.side.data(), system.normal.data(), system.c, r);
     std::copy_n(velocity, nv, r + tables.nq);
     Scalar *lambda = r + tables.nq + nv, *mu = lambda + m;
     for (int i = 0; i < m; ++i) {
@@ -148,7 +97,7 @@ void MultiplierMatrix::fill_jacobian(double* out) const {
             at(row, b.q + j - b.v) += value;
             return;
         }
-        const double* p = parameters.data() + b.q + 3;
+        const double* p = positions.parameters_of(b);
         const double square = p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3];
         for (int k = 0; k < 4; ++k) {
             double unit[4] = {};
@@ -166,7 +115,7 @@ void MultiplierMatrix::fill_jacobian(double* out) const {
         Vec unit{};
         unit[j - b.v - 3] = value;
         double step[4];
-        calc_parameter_rate(parameters.data() + b.q + 3, unit, step);
+        calc_parameter_rate(positions.parameters_of(b), unit, step);
         for (int k = 0; k < 4; ++k) at(b.q + 3 + k, column) += step[k];
     };
     // rows of a vector in velocity coordinates, times M^-1 in explicit form
@@ -185,7 +134,7 @@ void MultiplierMatrix::fill_jacobian(double* out) const {
         for (int k = 0; k < 4; ++k) { // p' is linear in p
             double unit[4] = {}, rate[4];
             unit[k] = 1;
-            calc_parameter_rate(unit, spin_of(b), rate);
+            calc_parameter_rate(unit, positions.spin_of(b), rate);
             for (int i = 0; i < 4; ++i) at(b.q + 3 + i, b.q + 3 + k) += rate[i];
         }
     }

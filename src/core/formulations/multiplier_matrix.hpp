@@ -2,17 +2,11 @@
 //     q' = N(q) u,  u = v - J^T mu      M v' = f - J^T lambda      0 = -Phi_t - J v      0 = -Phi
 // the last line and mu only where positions are stabilized. A correction (dq, dv, dlambda, dmu) solves, with
 // displacements d of the bodies (dq = N d for |p| = 1),
-//     c d + .. - dv + J^T dmu          = r_q
+//     c d + .. - dv + J^T dmu          = r_q          (position_rows.hpp)
 //     (c M - C) dv - K d + J^T dlambda = r_v          K = f_q - (J^T lambda)_q, C = f_v     (slopes.hpp)
 //     J dv + (J v)_q d                 = r_lambda
 //     J d                              = r_mu
 // (J^T mu)_q d is left out of the first line: mu is zero but for the error of the method [petzold (3)], FORMULAS 6.
-//
-// Euler parameters. q' = N u reads p' = 1/2 p * w as a product of quaternions, w the rotational part of u in body axes.
-// With dp = 1/2 p * e + eps p and p * e * w = -(e.w) p + p * (e x w),
-//     c e + 1/2 w x e - eps w - de = e_r,      c eps + 1/4 e.w = eps_r,      r_p = 1/2 p * e_r + eps_r p
-// where de is the rotational part of dv - J^T dmu. Poses do not depend on the length of p, so eps appears here only
-// and goes: (c + [w x]/2 + w w^T / (4 c)) e - de = e_r + w eps_r / c. This is exact at any length of p.
 //
 // Scaling. In the unknowns c d, dv, dlambda / c, dmu and with the second line divided by c, the fourth multiplied by
 // it, what depends on c vanishes as the step becomes small:
@@ -26,6 +20,7 @@
 
 #include "../system/linear/sparse_blocks.hpp"
 #include "chosen_slopes.hpp"
+#include "position_rows.hpp"
 
 namespace linkwork {
 
@@ -62,18 +57,16 @@ private:
         std::vector<Scalar> normal; // eps_r per body
     };
     template <class Scalar> bool factor(System<Scalar>& system, Scalar c);
-    template <class Scalar> void add_position_rows(System<Scalar>& system);
     template <class Scalar> void solve(System<Scalar>& system, Scalar* r);
     template <class Scalar> void fill_side(System<Scalar>& system, const Scalar* r);
-    template <class Scalar> void take_positions(System<Scalar>& system, Scalar* r) const;
-    Vec spin_of(const Body& body) const { return {spin[body.v + 3], spin[body.v + 4], spin[body.v + 5]}; }
 
     const Tables& tables;
     const MultiplierUnits& units;
     const bool stabilized, explicit_form;
     ChosenSlopes chosen;
     const Slopes& slopes = chosen.slopes;
-    std::vector<double> jacobian, active, parameters, spin;
+    std::vector<double> jacobian, active;
+    PositionRows positions;
     System<double> real;
     System<std::complex<double>> complex;
 };

@@ -113,8 +113,8 @@ public:
     }
 
     Status correct(double t, double* x, Change& change) override {
-        change = Change::none;
-        normalize(x, change);
+        // Euler parameters keep their length but for the error of the method; poses do not depend on it
+        change = normalize(tables, x) ? Change::small : Change::none;
         Status status = evaluate(t, x);
         if (status == Status::success && project) {
             status = projection.restore(t, x, x + tables.nq, change);
@@ -220,18 +220,6 @@ private:
                 r[b.v + i] = 0;
                 for (int j = 0; j < b.nv; ++j) r[b.v + i] += inverse[i * b.nv + j] * side[j];
             }
-        }
-    }
-
-    // Euler parameters keep their length but for the error of the method; poses do not depend on it.
-    void normalize(double* x, Change& change) const {
-        for (const Body& b : tables.bodies) {
-            if (b.kind != body_rigid) continue;
-            double* p = x + b.q + 3;
-            const double length = std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
-            if (!(std::abs(length - 1) > 1e-14)) continue;
-            for (int i = 0; i < 4; ++i) p[i] /= length;
-            change = Change::small;
         }
     }
 

@@ -292,4 +292,17 @@ void calc_displacement(const Tables& tables, const double* q, const double* chan
     }
 }
 
+bool normalize(const Tables& tables, double* q) {
+    bool changed = false;
+    for (const Body& b : tables.bodies) {
+        if (b.kind != body_rigid) continue;
+        double* p = q + b.q + 3;
+        const double length = std::sqrt(p[0] * p[0] + p[1] * p[1] + p[2] * p[2] + p[3] * p[3]);
+        if (!(std::abs(length - 1) > 1e-14)) continue;
+        for (int i = 0; i < 4; ++i) p[i] /= length;
+        changed = true;
+    }
+    return changed;
+}
+
 } // namespace linkwork

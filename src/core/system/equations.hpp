@@ -51,6 +51,8 @@ void calc_position_rate(const Tables& tables, const double* q, const double* v, 
 void move(const Tables& tables, const double* d, double* q);
 // the displacement d (in velocity coordinates) with N(q) d = change, up to changes of the length of Euler parameters
 void calc_displacement(const Tables& tables, const double* q, const double* change, double* d);
+// Makes the length of Euler parameters 1; whether that changed anything.
+bool normalize(const Tables& tables, double* q);
 
 // Angles and curve parameters at the current pose, on the branch nearest to the old memory.
 void update_memory(const Tables& tables, Workspace& w);
