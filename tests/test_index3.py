@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import linkwork as lw
+from catalogue import MACHINES
 from linkwork import _core
 from linkwork.compile import compile_model
 
@@ -48,6 +49,18 @@ def test_positions_velocities_and_reactions_have_order_two_from_the_first_step_o
     ]
     orders = np.log2(np.array(errors[:-1]) / np.array(errors[1:]))
     assert np.all(np.abs(orders[-1] - 2) < 0.1), orders
+
+
+@pytest.mark.parametrize(("name", "t_end"), (("chain-spherical", 0.2), ("bricard", 0.5), ("spinning_top", 0.05)))
+def test_the_order_is_that_of_motions_in_space(name: str, t_end: float):
+    """Turns do not commute: the error of a step and the offset of normal velocities have a term [v, v']."""
+    model = next(case for case in MACHINES if case.name == name).build()
+    errors = []
+    for n in (50, 100):
+        run = model.simulate(t_end, method="index3/hht", step=t_end / n, rtol=1e-11, atol=1e-11)
+        truth = model.simulate(t_end, method="tangent_plane/dop853", rtol=1e-12, atol=1e-12, output=run.t)
+        errors.append(calc_errors(run, truth))
+    assert np.all(np.abs(np.log2(errors[0] / errors[1]) - 2) < 0.05), errors
 
 
 def test_the_first_steps_alone_are_of_full_order(exact: lw.Result):

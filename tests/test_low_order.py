@@ -359,6 +359,18 @@ def test_park_with_krylov_is_far_cheaper_than_adams_on_the_stiff_vehicle():
     assert 100 * adams.evaluations > 5 * 5 * park.evaluations
 
 
+@pytest.mark.parametrize("name", ("bdf2", "park"))
+@pytest.mark.parametrize("formulation", ("ggl", "index2", "projected_invariants"))
+def test_multipliers_among_the_unknowns_cost_no_steps(formulation, name):
+    """The error is that of positions and velocities, so steps are those of independent coordinates."""
+    vehicle = lw.models.hmmwv(stiff=True)
+    one, other = (
+        vehicle.simulate(0.5, method=f"{f}/{name}", rtol=1e-4, atol=1e-4) for f in (formulation, "partitioning")
+    )
+    assert one.status.success and one.statistics.steps < 1.5 * other.statistics.steps
+    np.testing.assert_allclose(one["chassis"].position[-1], other["chassis"].position[-1], atol=2e-3)
+
+
 # --- words ------------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
@@ -371,6 +383,9 @@ def test_park_with_krylov_is_far_cheaper_than_adams_on_the_stiff_vehicle():
         (("partitioning", "park"), {"iom": 3}, "has no option 'iom'"),
         (("partitioning", "sdirk4", "fixed_point"), {}, "'sdirk4' has no solver 'fixed_point'; its solvers: newton"),
         (("index1", "park"), {}, "'index1' cannot be integrated by 'park'"),
+        (("ggl", "trapezoidal"), {}, "'ggl' cannot be integrated by 'trapezoidal': it does not damp multipliers"),
+        (("ggl", "hht"), {}, "'ggl' cannot be integrated by 'hht': it ties positions to accelerations, which index3"),
+        (("ggl", "park", "fixed_point"), {}, "no solver 'fixed_point' on 'ggl'"),
     ],
 )
 def test_options_that_do_not_exist_are_refused(arguments, options, message):

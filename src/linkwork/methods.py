@@ -59,10 +59,10 @@ LEGAL: dict[str, tuple[str, ...]] = {
     for formulation in FORMULATIONS
 }
 MULTIPLIERS = ("index2", "ggl")  # multipliers are unknowns: index 2, beyond the order conditions of rodas
-LEGAL["ggl"] = ("bdf", "radau5", "sdirk4", *EMBEDDED_DAE)
+LEGAL["ggl"] = ("bdf", "radau5", "sdirk4", *EMBEDDED_DAE, "bdf2", "park")  # formulas that damp multipliers
 LEGAL["index2"] = HALF_EXPLICIT + LEGAL["ggl"]
 LEGAL["index1"] += EMBEDDED_DAE
-LEGAL["projected_invariants"] = ("bdf", "radau5", "sdirk4")
+LEGAL["projected_invariants"] = tuple(i for i in LEGAL["ggl"] if i not in EMBEDDED_DAE)
 LEGAL["odae"] = ("bdf", "bdf2", "park")  # multistep correctors, whose residual may remain normal to the constraints
 LEGAL["index3"] = ("hht", "generalized_alpha")  # of those with damping: see docs/formulations/index3.md
 NEWTON = {
@@ -82,7 +82,19 @@ REFUSED: dict[tuple[str, str], str] = {  # (formulation, integrator or solver) -
         for integrator in ("radau5", "sdirk4", "rodas")
     },
     ("odae", "fixed_point"): "positions are brought onto their constraints by its matrix",
-    ("index3", "fixed_point"): "multipliers do not follow from an iteration without a matrix",
+    **{
+        (formulation, "fixed_point"): "multipliers do not follow from an iteration without a matrix"
+        for formulation in (*MULTIPLIERS, "index3", "projected_invariants")
+    },
+    **{
+        (formulation, "trapezoidal"): "it does not damp multipliers, which ring from step to step"
+        for formulation in (*MULTIPLIERS, "projected_invariants", "odae")
+    },
+    **{
+        (formulation, integrator): "it ties positions to accelerations, which index3 does"
+        for formulation in (*MULTIPLIERS, "projected_invariants", "odae")
+        for integrator in ("hht", "generalized_alpha")
+    },
     **{
         (formulation, "krylov"): "its matrix is indefinite, Krylov spaces without a matrix do not converge"
         for formulation in (*MULTIPLIERS, "index3", "projected_invariants", "odae")

@@ -23,8 +23,8 @@ namespace linkwork {
 struct Tolerances {
     double rtol = 1e-6;
     std::vector<double> atol; // [size]; infinity keeps an entry out of error norms: the algebraic ones
-    // Algebraic entries are rates of what they force: x moves by about h times the entry. So much of it counts where
-    // an integrator measures them at all (ErrorScale::calc_correction_norm); errors are those of x.
+    // Algebraic entries are rates of what they force: x moves by about h times the entry. No norm counts them, why is
+    // told at ErrorScale::calc_norm.
     struct Algebraic {
         int entry;
         double atol;

@@ -242,8 +242,7 @@ Status LowOrder::solve(Implicit& ode) {
         if (status != Status::success) return status;
         status = correct(ode);
         ++linearization_.facts.iterations;
-        const Iteration iteration =
-            newton_.judge(scale_.calc_correction_norm(correction_.data(), h_), scale_.roundoff());
+        const Iteration iteration = newton_.judge(scale_.calc_norm(correction_.data()), scale_.roundoff());
         if (iteration == Iteration::failed) return Status::no_convergence;
         for (int i = 0; i < size_; ++i) candidate_[i] += correction_[i];
         if (iteration == Iteration::converged) break;

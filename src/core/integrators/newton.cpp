@@ -16,9 +16,8 @@ void ErrorScale::place(const double* x) {
         inverse_[i] = 1 / (tolerances_.calc_weight(i, std::abs(x[i])));
         sum += x[i] * inverse_[i] * x[i] * inverse_[i];
     }
-    for (std::size_t i = 0; i < algebraic_.size(); ++i) algebraic_[i] = std::abs(x[tolerances_.algebraic[i].entry]);
     // h times a multiplier is as uncertain as the velocity it is found from, divided by h and multiplied again
-    const double digits = algebraic_.empty() ? 10 : 100;
+    const double digits = tolerances_.algebraic.empty() ? 10 : 100;
     roundoff_ = counted_ == 0 ? 0 : digits * epsilon * std::sqrt(sum / counted_);
 }
 
@@ -34,19 +33,6 @@ double ErrorScale::calc_squared_sum(const double* error) const {
 double ErrorScale::calc_norm(const double* error, int vectors) const {
     double sum = 0;
     for (int k = 0; k < vectors; ++k) sum += calc_squared_sum(error + k * inverse_.size());
-    return counted_ == 0 ? 0 : std::sqrt(sum / (vectors * counted_));
-}
-
-double ErrorScale::calc_correction_norm(const double* corrections, double h, int vectors) const {
-    double sum = 0;
-    for (int k = 0; k < vectors; ++k, corrections += inverse_.size()) {
-        sum += calc_squared_sum(corrections);
-        for (std::size_t i = 0; i < algebraic_.size(); ++i) {
-            const auto& [entry, atol] = tolerances_.algebraic[i];
-            const double ratio = h * corrections[entry] / (atol + tolerances_.rtol * std::abs(h) * algebraic_[i]);
-            sum += ratio * ratio;
-        }
-    }
     return counted_ == 0 ? 0 : std::sqrt(sum / (vectors * counted_));
 }
 

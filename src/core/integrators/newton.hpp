@@ -19,16 +19,14 @@ namespace linkwork {
 class ErrorScale {
 public:
     explicit ErrorScale(const Tolerances& tolerances)
-        : tolerances_(tolerances), inverse_(tolerances.atol.size()), algebraic_(tolerances.algebraic.size()),
-          counted_(count_weighted(tolerances)), roundoff_(0) {}
+        : tolerances_(tolerances), inverse_(tolerances.atol.size()), counted_(count_weighted(tolerances)),
+          roundoff_(0) {}
     void place(const double* x);
     // Of `vectors` errors one after the other; algebraic entries have no part in it. This is what the corrections of
     // one-step and multistep methods on B x' = f are measured by: a linear solution finds all entries at once, and a
     // multiplier that is late by d leaves an error of d times the error of the positions behind. (Counted as h times
     // itself it asked for up to thirty times the steps where stiff springs pull at joints.)
     double calc_norm(const double* error, int vectors = 1) const;
-    // Of corrections in a step h, `vectors` of them one after the other: algebraic entries count as h times themselves.
-    double calc_correction_norm(const double* corrections, double h, int vectors = 1) const;
     const double* inverse() const { return inverse_.data(); } // 1 / weight
     // Changes of x below this are round-off.
     double roundoff() const { return roundoff_; }
@@ -37,9 +35,8 @@ private:
     double calc_squared_sum(const double* error) const;
 
     const Tolerances tolerances_;
-    std::vector<double> inverse_;   // 1 / weight
-    std::vector<double> algebraic_; // |x| of the algebraic entries
-    int counted_;                   // entries that norms are the mean of
+    std::vector<double> inverse_; // 1 / weight
+    int counted_;                 // entries that norms are the mean of
     double roundoff_;
 };
 

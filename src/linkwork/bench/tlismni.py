@@ -153,7 +153,13 @@ def show_loops(loops: dict[str, dict[str, dict[str, float]]]) -> None:
 # ---------------------------------------------------------------------------------------------------------------
 # Against adams
 # ---------------------------------------------------------------------------------------------------------------
-RIVALS = (*(f"partitioning/{name}/krylov" for name in LOW_ORDER), "partitioning/park/newton", "partitioning/sdirk4")
+RIVALS = (
+    *(f"partitioning/{name}/krylov" for name in LOW_ORDER),
+    "partitioning/park/newton",
+    "index3/hht",
+    "ggl/park",
+    "partitioning/sdirk4",
+)
 
 
 def measure_adams(start: Start) -> dict[str, dict[str, float]]:
