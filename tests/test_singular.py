@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 import linkwork as lw
+from linkwork.methods import LEGAL
 
 Z = (0.0, 0.0, 1.0)
-METHODS = (
-    "partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "partitioning/radau5", "tangent_plane/dopri5",
-    "tangent_plane/adams", "index1/dopri5", "index1/dop853", "baumgarte/dopri5", "baumgarte/dop853",
-    "projection/dopri5", "projection/dop853", "projection/adams", "index2/phem56", "index2/radau5", "index2/bdf",
-    "ggl/sdirk4", "ggl/bdf", "recursive/dopri5", "recursive/dop853", "recursive/adams",
-)  # fmt: skip
+FAMILIES = ("dopri5", "dop853", "adams", "phem56", "mexx", "sdirk4", "radau5", "rodas", "bdf", "hht")
+METHODS = [f"{formulation}/{name}" for formulation, legal in LEGAL.items() for name in FAMILIES if name in legal]
 STEADY = ("partitioning/dopri5", "partitioning/dop853", "partitioning/adams", "projection/dopri5", "projection/adams",
           "recursive/dopri5", "recursive/dop853")  # fmt: skip
 
@@ -84,7 +81,9 @@ def test_two_four_bars_pass_flat_where_rank_is_lost_twice_at_once(form: str, met
     if form == "spatial" and method not in STEADY:
         return
     result = lw.models.n_four_bar(2, form=form).simulate(1.0, method=method, rtol=1e-7, atol=1e-7)
-    check_told(result, 0.714355, {"A1", "left1", "right1", "left2", "right2"})
+    # with steps as long as those of index3 the share of A1 is not large enough to name it
+    joints = {"left1", "right1", "left2", "right2"} | (set() if method.startswith("index3") else {"A1"})
+    check_told(result, 0.714355, joints)
     if method in STEADY:
         # own route, see test_reference.py
         assert np.allclose(result["link0"].point((0.5, 0, 0))[-1], (-0.195020302, -0.980799206, 0), atol=1e-4)

@@ -21,13 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from .jacobian import build_jacobian_pattern, calc_jacobian
+from .jacobian import JacobianPattern, build_jacobian_pattern, calc_jacobian
 from .stops import Stop
 
 if TYPE_CHECKING:
@@ -65,7 +66,6 @@ class Impacts:
     def __init__(self, compiled: Compiled, height: float, linear: str = "topology") -> None:
         self.compiled, self.system, self.linear = compiled, compiled.system, linear
         self.height = height
-        self.pattern = build_jacobian_pattern(compiled.tables)
         self.stops: list[StopRows] = []
         for name, info in compiled.joints.items():
             record = compiled.records.get(name)
@@ -73,6 +73,11 @@ class Impacts:
                 first = info.rows.start
                 self.stops.append(StopRows(record, first, tuple(range(first + 1, info.rows.stop))))
         self.rows_of_stops = np.array([stop.row for stop in self.stops], dtype=int)
+
+    @cached_property
+    def pattern(self) -> JacobianPattern:
+        """Needed at the first event only."""
+        return build_jacobian_pattern(self.compiled.tables)
 
     # -- questions ------------------------------------------------------------------------------------------------
     def find_gaps(self, t: float, q: Array, memory: Array) -> Array:

@@ -258,7 +258,9 @@ def find_regular_rows(compiled: Compiled, steps: States, k: int) -> NDArray[np.i
     kept: dict[bytes, NDArray[np.int32]] = steps.regular_rows
     engaged = steps.engaged[k]
     if engaged.tobytes() not in kept:
-        same = np.flatnonzero(np.all(steps.engaged == engaged, axis=1))
+        same = np.arange(steps.count)
+        if steps._engaged is not None:
+            same = np.flatnonzero(np.all(steps.engaged == engaged, axis=1))
         system = compiled.engage(engaged).system
         places = {int(same[0]), int(same[len(same) // 2])}
         choices = [system.active_rows(steps._t[n], steps._q[n], steps.memory[n]) for n in places]

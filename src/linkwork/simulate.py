@@ -308,7 +308,7 @@ def build_result(
     from .results import MethodSpan, Result, build_spans, build_statistics
 
     if len(raw["t"]):
-        engaged = spread_engaged(hooks.start_engaged, raw["switchings"], len(raw["t"]))
+        engaged = spread_engaged(compiled, hooks.start_engaged, raw["switchings"], len(raw["t"]))
         steps = States(compiled, raw["t"], raw["q"], raw["v"], raw["a"], raw["lambda_"], engaged=engaged)
     else:  # the run did not even begin: the start is all there is
         nothing = np.full((1, len(compiled.tables["rows"])), np.nan)

@@ -192,7 +192,7 @@ class States:
                 before = np.searchsorted(self._reference._t, self._t, side="right") - 1
                 self._engaged = self._reference._engaged[np.maximum(before, 0)]
             else:
-                self._engaged = np.repeat(self._compiled.engaged[None], self.count, 0)
+                return np.broadcast_to(self._compiled.engaged, (self.count, len(self._compiled.engaged)))
         return self._engaged
 
     @property

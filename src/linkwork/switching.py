@@ -50,16 +50,23 @@ def find_engaged(impacts: Impacts, assembly: Assembly, t: float, name: str) -> A
     return np.asarray(impacts.find_closed(t, q, v, memory, engaged))
 
 
-def spread_engaged(start: Array, switchings: list[tuple[int, Array]], count: int) -> Array:
-    """The engaged rows of every stored state, (count, rows), from those at the start and the changes."""
+def spread_engaged(compiled: Compiled, start: Array, switchings: list[tuple[int, Array]], count: int) -> Array | None:
+    """The engaged rows of every stored state, (count, rows), from those at the start and the changes.
+
+    None: those of the model hold all along.
+    """
+    if not switchings and np.array_equal(start, compiled.engaged):
+        return None
     rows = np.repeat(np.asarray(start, dtype=float)[None], count, 0)
     for first, engaged in switchings:
         rows[first:] = engaged
     return rows
 
 
-def find_engaged_before(steps: States, times: Any) -> Array:
-    """The engaged rows at output times; at the instant of a change those before it."""
+def find_engaged_before(steps: States, times: Any) -> Array | None:
+    """The engaged rows at output times; at the instant of a change those before it. None: those of the model."""
+    if steps._engaged is None:
+        return None
     places = np.searchsorted(steps._t, np.asarray(times, dtype=float), side="left")
     return steps.engaged[np.minimum(places, steps.count - 1)]
 
