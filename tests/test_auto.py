@@ -98,6 +98,27 @@ def test_it_changes_both_ways_on_plain_equations():
     assert found["evaluations"] < 0.2 * explicit["evaluations"]  # which has three more stiff seconds to go
 
 
+def test_a_stiff_spring_that_has_come_to_rest_is_left_to_the_implicit_method():
+    # eigenvalues on both sides of critical damping: steps that stability sets are long and short in turn
+    for stiffness, damping in ((4e5, 2000.0), (4e4, 200.0), (4e4, 1000.0)):
+        model = lw.models.pendulum(form="planar", angular_velocity=2.0, stiffness=stiffness, damping=damping)
+        result = model.simulate(20.0)
+        assert list_used(result)[-1] == TIGHT
+        assert result.statistics.steps < 400  # adams alone: thousands
+
+
+def test_a_motion_with_jumps_of_the_state_takes_a_one_step_method():
+    model = lw.Model("ball")
+    model.add(lw.PointMass("ball", mass=1, position=(0, 0, 1)))
+
+    def bounce(state):
+        state["ball"].velocity = (0, 0, -0.8 * state["ball"].velocity[2])
+
+    bouncing = lw.Event("touch", "ball.position.z", direction=-1, action=bounce)
+    assert list_used(model.simulate(1.0, events=[bouncing])) == ["dopri5"]
+    assert list_used(model.simulate(1.0, events=[lw.Event("seen", "ball.position.z")])) == [EXPLICIT]
+
+
 # --- the beginning ----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("case", list_machines("smooth", without=("stiff",)), ids=name_of)
 def test_a_motion_that_is_not_stiff_is_left_to_the_explicit_method_at_hardly_a_cost(case):

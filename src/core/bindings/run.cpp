@@ -261,7 +261,7 @@ nb::dict solve_ode_python(nb::object function, double t0, const Array& x0, doubl
     const auto build = [&](const std::string& which) {
         return build_integrator(which, n, tolerances, read_integrator_options(options));
     };
-    Partners partners(name, std::max(rtol, atol), limits, x0.shape(0), build);
+    Partners partners(name, std::max(rtol, atol), limits, x0.shape(0), false, build);
     OdeRun run = solve_ode(ode, partners, x0.data(), limits, output);
     python.raise();
     nb::dict result;

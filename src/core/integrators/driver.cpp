@@ -34,6 +34,8 @@ public:
            const Hooks& hooks)
         : formulation_(formulation), choice_(choice), finder_(calc_most_entries(tables)),
           partners_(choice.name, choice.tolerance(), build_limits(options), calc_most_entries(tables),
+                    std::any_of(options.events.begin(), options.events.end(),
+                                [](const EventSpec& e) { return e.action == EventAction::change || e.row >= 0; }),
                     [&formulation, choice](const std::string& name) {
                         IntegratorChoice named = choice;
                         named.name = name;

@@ -17,16 +17,18 @@ constexpr double limit_adams = 1.6, limit_dopri5 = 3.3; // h rho of steps that s
 } // namespace
 
 Partners::Partners(const std::string& name, double tolerance, const StepLimits& limits, std::size_t most_entries,
-                   Builder build)
+                   bool has_jumps, Builder build)
     : build_(std::move(build)), limits_(limits) {
     members_[0].name = name;
     if (!is_auto(name)) return;
-    const bool fixed = limits.fixed_step > 0; // then order 1 at the start would spoil the result
+    const bool fixed = limits.fixed_step > 0;
+    // adams begins at order 1: with fixed steps that would spoil the result, after every jump it costs fifteen steps
+    const bool one_step = fixed || has_jumps;
     const bool multistep = !fixed && tolerance >= loose;
-    members_[0].name = fixed ? "dopri5" : "adams";
+    members_[0].name = one_step ? "dopri5" : "adams";
     members_[1].name = multistep ? "bdf" : "radau5";
-    const double cost = (multistep ? cost_bdf : cost_radau5) / (fixed ? cost_dopri5 : cost_adams);
-    judge_.emplace(PairFacts{fixed ? limit_dopri5 : limit_adams, cost, fixed}, limits.t_end, most_entries);
+    const double cost = (multistep ? cost_bdf : cost_radau5) / (one_step ? cost_dopri5 : cost_adams);
+    judge_.emplace(PairFacts{one_step ? limit_dopri5 : limit_adams, cost, fixed}, limits.t_end, most_entries);
 }
 
 Status Partners::begin(Implicit& ode, double t, const double* x) {

@@ -18,9 +18,10 @@ public:
     // Builds an integrator for the x that the equations have now.
     using Builder = std::function<std::unique_ptr<Integrator>(const std::string& name)>;
 
-    // tolerance: relative, of the result; most_entries: that x may have.
+    // tolerance: relative, of the result; most_entries: that x may have; has_jumps: events change the state now and
+    // then.
     Partners(const std::string& name, double tolerance, const StepLimits& limits, std::size_t most_entries,
-             Builder build);
+             bool has_jumps, Builder build);
 
     // The one to begin with, which "auto" finds at (t, x).
     Status begin(Implicit& ode, double t, const double* x);

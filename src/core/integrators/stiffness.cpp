@@ -8,7 +8,7 @@ namespace linkwork {
 namespace {
 
 constexpr double near_limit = 0.5; // of Integrator::stiffness: stability may have set the step
-constexpr int calm_enough = 6;     // steps in between that are not, after which counting begins anew [hairer2 IV.2]
+constexpr int calm_enough = 6;     // steps in a row that are not, after which counting begins anew [hairer2 IV.2]
 constexpr double confirmed = 0.5;  // part of L that h rho has to be, by the power method
 constexpr double margin = 0.6;     // steps of the implicit method that are this much too short are left
 constexpr int trial = 30;          // steps after which the implicit method has shown that it pays
@@ -51,6 +51,7 @@ Status StiffnessJudge::judge_explicit(Ode& ode, double t, const double* x, doubl
         return Status::success;
     }
     ++stiff_;
+    calm_ = 0;
     stiff_time_ += std::abs(h);
     if (stiff_ < (pair_.fixed_steps ? 2 : patience_)) return Status::success;
 
