@@ -44,6 +44,33 @@ Tree::Tree(const Tables& tables)
         opens[i] = leaf[parent];
         leaf[parent] = 0;
     }
+    find_planar_links();
+}
+
+// Directions of motions and frames as they are where all angles are zero (planar_tree.hpp).
+void Tree::find_planar_links() {
+    planar.assign(links.size(), 0);
+    bare.assign(links.size(), 1);
+    planar_links.resize(links.size());
+    planar_motions.resize(motions.size());
+    for (std::size_t i = 0; i < links.size(); ++i) {
+        const TreeLink& link = links[i];
+        const int kind = tables.bodies[link.parent].kind;
+        planar[i] = tables.bodies[link.body].kind == body_planar && (kind == body_ground || kind == body_planar);
+        if (!planar[i] && link_of[link.parent] >= 0) bare[link_of[link.parent]] = 0;
+        if (!planar[i]) continue;
+        Mat F{};
+        for (int k = 0; k < 3; ++k) F[k][k] = 1;
+        for (int k = link.motion; k < link.motion + link.motions; ++k) {
+            const TreeMotion& m = motions[k];
+            PlanarMotion& flat = planar_motions[k];
+            const Vec s = F * m.s;
+            F = times(F, m.R);
+            flat = {m.turn != 0.0 ? (F[2][2] > 0 ? 1.0 : -1.0) : 0.0, {s.x, s.y}, {F[0][2], F[1][2]}};
+        }
+        F = times(F, link.E);
+        planar_links[i] = {F[0][0], F[1][0], {link.s.x, link.s.y}};
+    }
 }
 
 void Tree::set_position(Workspace& w) {
@@ -51,8 +78,13 @@ void Tree::set_position(Workspace& w) {
     for (int i = 0; i < 3; ++i) w.pose[0].A[i][i] = 1;
     for (std::size_t i = 0; i < links.size(); ++i) {
         const TreeLink& link = links[i];
-        calc_link_pose(link, is_point(link), motions.data() + link.motion, z.data() + link.motion, w.pose[link.parent],
-                       w.pose[link.body], axes.data() + link.motion);
+        const int k = link.motion;
+        if (planar[i])
+            calc_planar_pose(planar_links[i], link.motions, planar_motions.data() + k, z.data() + k,
+                             w.pose[link.parent], w.pose[link.body], axes.data() + k);
+        else
+            calc_link_pose(link, is_point(link), motions.data() + k, z.data() + k, w.pose[link.parent],
+                           w.pose[link.body], axes.data() + k);
         steps[i] = w.pose[link.body].r - w.pose[link.parent].r;
     }
 }
@@ -62,10 +94,15 @@ void Tree::set_velocity(Workspace& w) {
     w.twist[0] = {};
     for (std::size_t i = 0; i < links.size(); ++i) {
         const TreeLink& link = links[i];
-        calc_link_velocity(link, is_point(link), axes.data() + link.motion, rate.data() + link.motion, steps[i],
-                           velocity[link.parent], velocity[link.body], bias[i]);
+        const int k = link.motion;
+        if (planar[i])
+            calc_planar_velocity(link.motions, planar_motions.data() + k, axes.data() + k, rate.data() + k, steps[i],
+                                 velocity[link.parent], velocity[link.body], bias[i]);
+        else
+            calc_link_velocity(link, is_point(link), axes.data() + k, rate.data() + k, steps[i], velocity[link.parent],
+                               velocity[link.body], bias[i]);
         const Spatial<double>& u = velocity[link.body];
-        w.twist[link.body] = {u.linear, transpose_times(w.pose[link.body].A, u.angular)};
+        w.twist[link.body] = {u.linear, planar[i] ? u.angular : transpose_times(w.pose[link.body].A, u.angular)};
     }
 }
 
@@ -75,6 +112,13 @@ void Tree::begin_inertia(int index, const Workspace& w) {
     const Body& body = tables.bodies[b];
     const Pose<double>& pose = w.pose[b];
     Articulated<double>& I = inertia[index];
+    if (planar[index] && bare[index]) { // the entries that the short way uses
+        I.aa[2][2] = body.inertia[2][2];
+        I.al[2][0] = I.al[2][1] = I.ll[0][1] = 0;
+        I.ll[0][0] = I.ll[1][1] = body.mass;
+        I.p = {{0, 0, -w.wrench[b].torque.z}, {-w.wrench[b].force.x, -w.wrench[b].force.y, 0}};
+        return;
+    }
     I.al = {}, I.ll = {}, I.aa = {};
     for (int i = 0; i < 3; ++i) I.ll[i][i] = body.mass;
     I.p.linear = -w.wrench[b].force;
@@ -92,11 +136,19 @@ bool Tree::calc_pivots(const Workspace& w) {
     for (std::size_t i = links.size(); i-- > 0;) {
         const TreeLink& link = links[i];
         Articulated<double>& I = inertia[i];
+        const int parent = link_of[link.parent];
         if (leaf[i]) begin_inertia(static_cast<int>(i), w);
+        if (planar[i]) {
+            for (int k = link.motions - 1; k >= 0; --k)
+                if (!free_planar_motion(I, axes[link.motion + k], pivots[link.motion + k])) return false;
+            if (parent < 0) continue;
+            if (opens[i]) begin_inertia(parent, w);
+            add_planar_to_parent(I, bias[i].linear, steps[i], inertia[parent]);
+            continue;
+        }
         if (is_point(link)) I.aa = {}, I.al = {}, I.p.angular = {}; // what hangs on a point cannot turn it
         for (int k = link.motions - 1; k >= 0; --k)
             if (!free_motion(I, axes[link.motion + k], pivots[link.motion + k])) return false;
-        const int parent = link_of[link.parent];
         if (parent < 0) continue;
         Spatial<double> f;
         calc_product(I, bias[i], f);
@@ -114,6 +166,19 @@ void Tree::calc_second() {
     for (std::size_t i = 0; i < links.size(); ++i) {
         const TreeLink& link = links[i];
         const Spatial<double>& up = acceleration[link.parent];
+        if (planar[i]) {
+            double a = up.angular.z, x = up.linear.x - a * steps[i].y + bias[i].linear.x,
+                   y = up.linear.y + a * steps[i].x + bias[i].linear.y;
+            for (int k = link.motion; k < link.motion + link.motions; ++k) {
+                const MotionPivot<double>& p = pivots[k];
+                second[k] = -(p.U.angular.z * a + p.U.linear.x * x + p.U.linear.y * y + p.w) * p.inverse;
+                a += second[k] * axes[k].e.z;
+                x += second[k] * axes[k].l.x;
+                y += second[k] * axes[k].l.y;
+            }
+            acceleration[link.body] = {{0, 0, a}, {x, y, 0}};
+            continue;
+        }
         Spatial<double> a = {up.angular + bias[i].angular, up.linear + cross(up.angular, steps[i]) + bias[i].linear};
         for (int k = link.motion; k < link.motion + link.motions; ++k) {
             const MotionPivot<double>& pivot = pivots[k];

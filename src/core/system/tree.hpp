@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "../kernels/tree.hpp"
+#include "../kernels/planar_tree.hpp"
 #include "linear/lanes.hpp"
 #include "tables.hpp"
 #include "workspace.hpp"
@@ -71,6 +71,7 @@ public:
     std::vector<double> z, rate, second;
 
 private:
+    void find_planar_links();
     bool is_point(const TreeLink& link) const { return tables.bodies[link.body].kind == body_point; }
     void begin_inertia(int link, const Workspace& w);
     bool find_link_position(const TreeLink& link, const Workspace& w, const Pose<double>& target);
@@ -84,6 +85,11 @@ private:
 
     std::vector<char> leaf, opens;   // no link hangs on it; it is the first to add to its parent in the sweep upwards
     std::vector<double> planar_zero; // of each link
+    // Links of planar bodies on planar bodies or the ground take the short way (planar_tree.hpp); `bare`: all that
+    // hangs on the body does.
+    std::vector<char> planar, bare;
+    std::vector<PlanarLink> planar_links;
+    std::vector<PlanarMotion> planar_motions;
     std::vector<MotionAxes<double>> axes;
     std::vector<MotionPivot<double>> pivots;
     std::vector<Articulated<double>> inertia;
