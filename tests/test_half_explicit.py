@@ -56,6 +56,16 @@ def test_half_explicit_euler_follows_every_machine(case: Case) -> None:
     assert run.violations.largest[1] < 1e-10 and run.violations.largest_velocity[1] < 1e-9
 
 
+@pytest.mark.parametrize("method", ("index2/phem56", "index2/mexx"))
+@pytest.mark.parametrize("case", list_machines(without=("stiff",)), ids=name_of)
+def test_methods_of_high_order_follow_every_machine(case: Case, method: str) -> None:
+    exact = case.build().simulate(case.t_end, method=TIGHT, rtol=1e-10, atol=1e-10)
+    run = case.build().simulate(case.t_end, method=method, rtol=1e-6, atol=1e-6)
+    assert run.status.success, run.status
+    assert max(np.abs(run[body].position[-1] - exact[body].position[-1]).max() for body in run.bodies) < 1e-5
+    assert run.violations.largest[1] < 1e-10 and run.violations.largest_velocity[1] < 1e-9
+
+
 def test_phem56_takes_steps_by_an_error_of_order_five() -> None:
     model = lw.models.andrews()
     steps = [

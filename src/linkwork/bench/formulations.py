@@ -235,7 +235,7 @@ def draw_machines(panels: Any, figures: dict[str, dict[str, Curve]]) -> None:
 
 
 def _find_colour(k: int, count: int) -> tuple[float, float, float]:
-    """The k-th of `count` colours around the circle of hues, every other one darker."""
+    """The k-th of `count` colours from red to purple, every other one darker."""
     from colorsys import hsv_to_rgb
 
-    return hsv_to_rgb(k / count, 0.9, 0.9 if k % 2 == 0 else 0.6)
+    return hsv_to_rgb(0.9 * k / count, 0.9, 0.9 if k % 2 == 0 else 0.6)
