@@ -109,12 +109,15 @@ LINEAR = {
 CONSTRAINT_TOLERANCE = (
     "violation (m, rad, m/s, rad/s) up to which accepted steps are left as they are (every one is projected)"
 )
+REDUNDANT = "dependent rows: 'eliminate' them, or 'regularize' all rows ('eliminate')"
 OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
     "partitioning": {
         "repartition_growth": "growth of the grip of the independent coordinates that asks for a new partition (1.25)",
         "dense_limit": "degrees of freedom up to which iteration matrices are dense, beyond: descriptor form (30)",
     },
+    "index1": {"redundant": REDUNDANT},
     "projection": {
+        "redundant": REDUNDANT,
         "constraint_tolerance": CONSTRAINT_TOLERANCE,
         "project_error": "dopri5, dop853: errors of steps are measured along the constraints only (False)",
     },
@@ -136,6 +139,7 @@ OPTIONS: dict[str, dict[str, str]] = {  # formulation -> option -> meaning
         "curvature": "whether positions answer to tau as well, the term L^T tau (False)",
     },
     "baumgarte": {
+        "redundant": REDUNDANT,
         "baumgarte_alpha": "damping of the violation, 1/s (10)",
         "baumgarte_beta": "frequency of the violation, 1/s (10)",
     },
@@ -158,7 +162,11 @@ FORCING = "error of the solutions of solver 'krylov', as a part of what ends the
 GROUPED = "differences of solver 'newton_fd': bodies that share no element are moved together (True)"
 KEEP_JACOBIAN = "the part of the iteration matrix that does not depend on the step outlives its changes (True)"
 SWITCHES = ("project", "project_error", "grouped", "keep_jacobian", "curvature")
-CHOICES = {"formalism": ("residual", "explicit"), "invariants": ("both", "positions")}
+CHOICES = {
+    "formalism": ("residual", "explicit"),
+    "invariants": ("both", "positions"),
+    "redundant": ("eliminate", "regularize"),
+}
 PRECONDITIONERS = ("none", "block", "kept")
 INTEGRATOR_OPTIONS = ("variant", "max_order", "alpha", "rho", "forcing", "keep_jacobian")
 COMMON_OPTIONS = {

@@ -26,6 +26,7 @@ FormulationOptions read_formulation_options(const nb::dict& d) {
     get("baumgarte_beta", o.baumgarte_beta);
     get("position_tolerance", o.position_tolerance);
     get("rank_tolerance", o.rank_tolerance);
+    get("redundant", o.redundant);
     get("repartition_growth", o.repartition_growth);
     return o;
 }

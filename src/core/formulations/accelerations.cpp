@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <cmath>
 
+#include "../system/linear/regularized.hpp"
+
 namespace linkwork {
 
 Accelerations::Accelerations(const Tables& tables, const FormulationOptions& options)
-    : tables(tables), w(tables), pattern(build_pattern(tables)), solver(build_linear_solver(options.linear, pattern)),
+    : tables(tables), w(tables), pattern(build_pattern(tables)),
+      solver(options.redundant == "regularize" ? build_regularized(options.linear, pattern)
+                                               : build_linear_solver(options.linear, pattern)),
       rank_tolerance(options.rank_tolerance), nearness(tables), multipliers(tables.rows_count), x(tables.nv),
-      y(tables.rows_count), found(tables.rows_count) {}
+      y(tables.rows_count), found(tables.rows_count) {
+    if (options.redundant == "regularize") watched = build_linear_solver(options.linear, pattern);
+}
 
 Status Accelerations::prepare(double t, const double* q) {
     set_position(tables, q, w);
@@ -16,9 +22,22 @@ Status Accelerations::prepare(double t, const double* q) {
     calc_jacobian(tables, w);
     rank = find_active_rows(pattern, w.jacobian.data(), rank_tolerance, w.active.data(), w.engaged.data());
     nearness.forget();
+    if (watched) {
+        independent = w.active;
+        w.active = w.engaged;
+        if (!watched->analyse(w.jacobian.data(), independent.data())) return Status::singular_position;
+    }
     const Status status = analyse();
-    if (status == Status::success) nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
+    if (status == Status::success) look(t);
     return status;
+}
+
+// A singular position is told, but does not stop a run whose rows are regularized.
+void Accelerations::look(double t) {
+    if (!watched)
+        nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
+    else if (watched->factor(w.jacobian.data(), independent.data()))
+        nearness.look(t, w.jacobian.data(), independent.data(), *watched, facts);
 }
 
 Status Accelerations::prepare_with(double t, const double* q, const int* active) {
@@ -118,7 +137,7 @@ FormulationFacts Accelerations::calc_facts(const LinearSolver* other) const {
 // rows, from which it began), their violation grows beyond that of the others; the drift of index 1 concerns all alike.
 Status Accelerations::watch(double t, bool& rank_changed) {
     rank_changed = false;
-    nearness.look(t, w.jacobian.data(), w.active.data(), *solver, facts);
+    look(t);
     if (dropped.empty()) return Status::success;
     calc_constraints(tables, t, w);
     double violation = 0, drift = 0;

@@ -42,12 +42,16 @@ public:
     std::unique_ptr<LinearSolver> solver;
     FormulationFacts facts;
     double rank_tolerance;
-    std::vector<int> dropped; // dependent rows at the last prepare
+    std::vector<int> dropped; // dependent rows at the last prepare; none where all rows are regularized
     int rank = 0;
 
 private:
     Status analyse();
+    void look(double t);
 
+    // redundant = "regularize": all rows are active, and rank is watched on the independent ones
+    std::unique_ptr<LinearSolver> watched;
+    std::vector<double> independent;
     RankWatch nearness;
     std::vector<double> multipliers, null_rows, x, y, found;
 };

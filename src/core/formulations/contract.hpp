@@ -191,7 +191,8 @@ struct FormulationOptions {
     double baumgarte_alpha = 10, baumgarte_beta = 10; // Phi'' + 2 alpha Phi' + beta^2 Phi = 0
     double position_tolerance = 1e-12;                // on corrections of positions, relative to 1 m or 1 rad
     double rank_tolerance = 1e-9;
-    double repartition_growth = 1.25; // the 25 % rule
+    std::string redundant = "eliminate"; // index1, baumgarte, projection: dependent rows; or "regularize" all
+    double repartition_growth = 1.25;    // the 25 % rule
 };
 
 // The most entries that x may have, before `size` is known.
