@@ -4,8 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <map>
-#include <set>
 
 namespace linkwork {
 
@@ -28,44 +26,114 @@ void subtract_product(Complex& a, const Complex& b, const Complex& c) {
 double calc_size(double a) { return std::abs(a); }
 double calc_size(const Complex& a) { return std::max(std::abs(a.real()), std::abs(a.imag())); }
 
-// What is left to eliminate, by rows and the rows of each column.
-template <class Scalar> struct Remainder {
-    std::vector<std::map<int, Scalar>> rows;
-    std::vector<std::set<int>> columns;
-    std::set<std::pair<int, int>> shortest; // (entries, column)
+// What is left to eliminate: the rows, sorted, and the rows of each column. Columns stand in buckets by their number of
+// entries; one that has changed its number since is found there to be out of date.
+template <class Scalar> class Remainder {
+public:
+    struct Number {
+        int column;
+        Scalar value;
+    };
+    using Row = std::vector<Number>;
 
-    void take(int row, int column) {
-        shortest.erase({static_cast<int>(columns[column].size()), column});
-        columns[column].erase(row);
-        shortest.insert({static_cast<int>(columns[column].size()), column});
-    }
-    void put(int row, int column) {
-        shortest.erase({static_cast<int>(columns[column].size()), column});
-        columns[column].insert(row);
-        shortest.insert({static_cast<int>(columns[column].size()), column});
+    explicit Remainder(int size) : rows(size), columns(size), done(size, 0), buckets(size + 1) {}
+    void begin() {
+        for (std::size_t j = 0; j < columns.size(); ++j) put_in_bucket(static_cast<int>(j));
     }
 
     // The pivot that makes the least fill among those that are large enough; false: none.
-    bool find_pivot(int& row, int& column) const {
+    bool find_pivot(int& row, int& column) {
         double least = -1, largest_found = 0;
         int searched = 0;
-        for (const auto& [count, j] : shortest) {
-            if (count == 0) continue;
-            double largest = 0;
-            for (const int i : columns[j]) largest = std::max(largest, std::abs(rows[i].at(j)));
-            if (!(largest > 0) || !std::isfinite(largest)) continue;
-            for (const int i : columns[j]) {
-                const double size = std::abs(rows[i].at(j)) / largest;
-                if (size < threshold) continue;
-                const double fill = (static_cast<double>(rows[i].size()) - 1) * (count - 1);
-                if (least >= 0 && (fill > least || (fill == least && size <= largest_found))) continue;
-                least = fill, largest_found = size;
-                row = i, column = j;
+        for (std::size_t count = 1; count < buckets.size() && searched < columns_searched && least != 0; ++count) {
+            std::vector<int>& bucket = buckets[count];
+            for (std::size_t n = 0; n < bucket.size() && searched < columns_searched && least != 0;) {
+                const int j = bucket[n];
+                if (done[j] || columns[j].size() != count || in_bucket_[j] != static_cast<int>(count)) {
+                    bucket[n] = bucket.back();
+                    bucket.pop_back();
+                    continue;
+                }
+                ++n;
+                searched += examine(j, least, largest_found, row, column);
             }
-            if (++searched == columns_searched || least == 0) break;
         }
         return least >= 0;
     }
+
+    // Takes row and column of the pivot out and subtracts multiples of the row from those below.
+    void eliminate(int row, int column) {
+        done[column] = 1;
+        const Row& pivot_row = rows[row];
+        const Scalar pivot = find(pivot_row, column)->value;
+        for (const Number& e : pivot_row) {
+            std::vector<int>& list = columns[e.column];
+            *std::find(list.begin(), list.end(), row) = list.back();
+            list.pop_back();
+        }
+        for (const int i : columns[column]) subtract(pivot_row, find(rows[i], column)->value / pivot, i, column);
+        for (const Number& e : pivot_row)
+            if (e.column != column) put_in_bucket(e.column);
+        columns[column].clear();
+    }
+
+    std::vector<Row> rows;
+    std::vector<std::vector<int>> columns;
+
+private:
+    static typename Row::const_iterator find(const Row& row, int column) {
+        return std::lower_bound(row.begin(), row.end(), column, [](const Number& e, int j) { return e.column < j; });
+    }
+
+    void put_in_bucket(int j) {
+        const int count = static_cast<int>(columns[j].size());
+        in_bucket_.resize(columns.size(), -1);
+        if (in_bucket_[j] == count) return;
+        in_bucket_[j] = count;
+        buckets[count].push_back(j);
+    }
+
+    // Whether column j may give a pivot at all; keeps the best one so far.
+    bool examine(int j, double& least, double& largest_found, int& row, int& column) const {
+        double largest = 0;
+        for (const int i : columns[j]) largest = std::max(largest, std::abs(find(rows[i], j)->value));
+        if (!(largest > 0) || !std::isfinite(largest)) return false;
+        for (const int i : columns[j]) {
+            const double size = std::abs(find(rows[i], j)->value) / largest;
+            if (size < threshold) continue;
+            const double fill =
+                (static_cast<double>(rows[i].size()) - 1) * (static_cast<double>(columns[j].size()) - 1);
+            if (least >= 0 && (fill > least || (fill == least && size <= largest_found))) continue;
+            least = fill, largest_found = size;
+            row = i, column = j;
+        }
+        return true;
+    }
+
+    // rows[i] -= factor * pivot_row, without the column of the pivot
+    void subtract(const Row& pivot_row, const Scalar& factor, int i, int column) {
+        merged_.clear();
+        const Row& row = rows[i];
+        auto own = row.begin();
+        auto other = pivot_row.begin();
+        while (own != row.end() || other != pivot_row.end()) {
+            const bool has_own = own != row.end() && (other == pivot_row.end() || own->column <= other->column);
+            const bool has_other = other != pivot_row.end() && (own == row.end() || other->column <= own->column);
+            const int j = has_own ? own->column : other->column;
+            if (j != column) {
+                merged_.push_back(
+                    {j, (has_own ? own->value : Scalar(0)) - (has_other ? factor * other->value : Scalar(0))});
+                if (!has_own) columns[j].push_back(i);
+            }
+            own += has_own, other += has_other;
+        }
+        rows[i] = merged_;
+    }
+
+    std::vector<char> done;
+    std::vector<std::vector<int>> buckets;
+    std::vector<int> in_bucket_; // per column: the bucket it was put into last
+    Row merged_;
 };
 
 } // namespace
@@ -126,35 +194,19 @@ template <class Scalar> void SparseSystem<Scalar>::widen_pattern() {
 // Eliminates with values, to find the order.
 template <class Scalar> bool SparseSystem<Scalar>::find_order() {
     ++analyses_;
-    Remainder<Scalar> left;
-    left.rows.resize(size_), left.columns.resize(size_);
+    Remainder<Scalar> left(size_);
     for (int i = 0; i < size_; ++i)
         for (int k = first_[i]; k < first_[i + 1]; ++k) {
-            left.rows[i][column_[k]] = scale_[i] * values_[k];
-            left.columns[column_[k]].insert(i);
+            left.rows[i].push_back({column_[k], scale_[i] * values_[k]});
+            left.columns[column_[k]].push_back(i);
         }
-    for (int j = 0; j < size_; ++j) left.shortest.insert({static_cast<int>(left.columns[j].size()), j});
-
+    left.begin();
     row_of_.clear(), column_of_.clear();
     for (int step = 0; step < size_; ++step) {
         int row = -1, column = -1;
         if (!left.find_pivot(row, column)) return false;
         row_of_.push_back(row), column_of_.push_back(column);
-        const Scalar pivot = left.rows[row].at(column);
-        for (const auto& [j, value] : left.rows[row]) left.take(row, j);
-        const std::set<int> below = left.columns[column];
-        for (const int i : below) {
-            const Scalar factor = left.rows[i].at(column) / pivot;
-            left.rows[i].erase(column);
-            for (const auto& [j, value] : left.rows[row]) {
-                if (j == column) continue;
-                const auto [found, is_new] = left.rows[i].try_emplace(j, Scalar(0));
-                found->second -= factor * value;
-                if (is_new) left.put(i, j);
-            }
-        }
-        left.shortest.erase({static_cast<int>(left.columns[column].size()), column});
-        left.columns[column].clear();
+        left.eliminate(row, column);
     }
     return true;
 }
