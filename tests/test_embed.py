@@ -220,6 +220,24 @@ def test_ida_reproduces_the_native_result_with_the_multipliers_in_x(case, method
     assert result.statistics.steps < 2000 and result.statistics.jacobians > 0
 
 
+@NEEDS_SUNDIALS
+@pytest.mark.parametrize("method", DAE)
+def test_events_and_outputs_of_ida_are_those_of_native_codes(method: str) -> None:
+    model, times = lw.models.four_bar(form="spatial"), np.linspace(0, 1, 21)
+    level = lw.Event("level", lambda t, state: state["crank"].velocity[1], action="record")
+    halt = lw.Event("halt", lambda t, state: t - 0.77, action="stop")
+    runs = [
+        model.simulate(1.0, method=m, rtol=tol, atol=tol, output=times, events=[level, halt])
+        for m, tol in (("partitioning/dop853", 1e-10), (method, 1e-7))
+    ]
+    exact, result = runs
+    assert result.status.name == "stopped" and result.steps.t[-1] == pytest.approx(0.77, abs=1e-12)
+    assert [hit.name for hit in result.events] == [hit.name for hit in exact.events]
+    assert np.allclose([hit.t for hit in result.events], [hit.t for hit in exact.events], atol=1e-5)
+    assert np.allclose(result["crank"].position, exact["crank"].position, atol=1e-5)
+    assert np.allclose(result["crank"].acceleration, exact["crank"].acceleration, atol=1e-3)
+
+
 class ImplicitEulerOfResiduals(ImplicitEuler):
     """The same on B w' = f, for which the driver hands over B and the entries without a derivative."""
 
