@@ -230,6 +230,19 @@ void calc_forces(const Tables& tables, double t, Workspace& w) {
     }
 }
 
+namespace {
+
+// The transpose of one part times y, for bodies of n velocity coordinates.
+template <int n> void add_part_transpose_times(int rows, const double* J, const double* y, double* x) {
+    double sum[n];
+    std::copy_n(x, n, sum);
+    for (int r = 0; r < rows; ++r, J += n)
+        for (int c = 0; c < n; ++c) sum[c] += J[c] * y[r];
+    std::copy_n(sum, n, x);
+}
+
+} // namespace
+
 void add_jacobian_times(const Tables& tables, const double* jacobian, const double* x, double* y) {
     for (const Part& part : tables.parts) {
         const Body& body = tables.bodies[part.body];
@@ -245,8 +258,10 @@ void add_transpose_times(const Tables& tables, const double* jacobian, const dou
         const Body& body = tables.bodies[part.body];
         const Block& block = tables.blocks[part.block];
         const double* J = jacobian + part.offset;
-        for (int r = 0; r < block.rows; ++r)
-            for (int c = 0; c < body.nv; ++c) x[body.v + c] += J[r * body.nv + c] * y[block.row + r];
+        if (body.nv == 6)
+            add_part_transpose_times<6>(block.rows, J, y + block.row, x + body.v);
+        else if (body.nv == 3)
+            add_part_transpose_times<3>(block.rows, J, y + block.row, x + body.v);
     }
 }
 
@@ -254,8 +269,12 @@ void add_mass_times(const Tables& tables, const double* x, double* y) {
     for (const Body& body : tables.bodies) {
         const double* u = x + body.v;
         double* z = y + body.v;
-        for (int i = 0; i < body.nv; ++i)
-            for (int j = 0; j < body.nv; ++j) z[i] += calc_mass_entry(body, i, j) * u[j];
+        const int linear = body.kind == body_planar ? 2 : std::min<int>(body.nv, 3);
+        for (int i = 0; i < linear; ++i) z[i] += body.mass * u[i];
+        if (body.kind == body_planar) z[2] += body.inertia[2][2] * u[2];
+        if (body.kind != body_rigid) continue;
+        const Vec momentum = body.inertia * Vec{u[3], u[4], u[5]};
+        for (int i = 0; i < 3; ++i) z[3 + i] += momentum[i];
     }
 }
 
